@@ -1,0 +1,40 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint types docs bench clean
+
+# Install once, and again only when what is to be installed changes.
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: $(READY)
+	$(BIN)/girl demo
+
+test: lint types docs
+	$(BIN)/python -m pytest -n 2 src tests
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+# Tables and figures are rendered from results/ first, so that the pages cannot disagree with the numbers.
+docs: $(READY)
+	$(BIN)/python -m girl.report.docs results docs/generated
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs: docs/_build/html/index.html"
+
+bench: $(READY)
+	$(BIN)/python benchmarks/kernel.py
+	$(BIN)/python -m girl.report.docs results docs/generated
+
+clean:
+	rm -rf $(VENV) docs/_build docs/generated .mypy_cache .ruff_cache

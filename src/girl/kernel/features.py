@@ -1,0 +1,208 @@
+r"""Features :math:`\Phi` (n x r) of the rows of x with :math:`K \approx \Phi\Phi^\top`, for the Gaussian kernel K.
+
+A feature map is prepared once from all rows and then applied to any chunk of them, so that a loss can stream over
+rows. Each elementary step is an :class:`torch.autograd.Function` that keeps what its backward needs and nothing else:
+the intermediate n x r matrices that autograd would save are the larger part of the memory otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from girl.kernel.bandwidth import draw_rows
+from girl.kernel.precision import wide
+
+Features = Literal["auto", "exact", "nystrom", "fourier"]
+Landmarks = Literal["uniform", "rpcholesky"]
+FeatureMap = Callable[[Tensor], Tensor]
+
+FEATURES = ("auto", "exact", "nystrom", "fourier")
+LANDMARKS = ("uniform", "rpcholesky")
+
+#: Randomly pivoted Cholesky chooses among this many candidates per landmark, drawn uniformly: O(r³), whatever n is.
+CANDIDATES = 8
+
+
+class _Rescale(torch.autograd.Function):
+    """(x - center) * factor, keeping its result only: the gradient of the factor is ⟨ū, u⟩/factor."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, center: Tensor, factor: Tensor) -> Tensor:
+        u = (x - center).mul_(factor)
+        ctx.save_for_backward(u, factor)
+        return u
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, None, Tensor | None]:
+        u, factor = ctx.saved_tensors
+        into_x = grads[0] * factor if ctx.needs_input_grad[0] else None
+        into_factor = (grads[0] * u).sum() / factor if ctx.needs_input_grad[2] else None
+        return into_x, None, into_factor
+
+
+def rescaled(x: Tensor, center: Tensor, width: Tensor, dtype: torch.dtype) -> Tensor:
+    r"""Rows moved to the origin and divided by :math:`\sigma`, so that the kernel has unit width.
+
+    The centre is a constant to autograd: the kernel does not change under translation, while distances of rows far
+    from the origin would lose all their digits in float32.
+    """
+    factor = (2.0 / width).sqrt().to(dtype)
+    return _Rescale.apply(x.to(dtype), center.to(dtype), factor)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _Gaussian(torch.autograd.Function):
+    r"""K (n x r) with :math:`K_{ij} = \exp(u_i^\top v_j - \|u_i\|^2/2 - \|v_j\|^2/2)` for rows u (n x d), v (r x d)."""
+
+    @staticmethod
+    def forward(ctx: Any, u: Tensor, v: Tensor) -> Tensor:
+        kernel = torch.addmm(u.square().sum(1, keepdim=True), u, v.T, beta=-0.5)
+        kernel.sub_(v.square().sum(1), alpha=0.5).clamp_(max=0).exp_()  # rounding may leave a squared distance < 0
+        ctx.save_for_backward(u, v, kernel)
+        return kernel
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        u, v, kernel = ctx.saved_tensors
+        weight = grads[0] * kernel  # n × r
+        into_u = into_v = None
+        if ctx.needs_input_grad[0]:
+            into_u = (weight @ v).addcmul_(weight.sum(1, keepdim=True), u, value=-1)
+        if ctx.needs_input_grad[1]:
+            into_v = (weight.T @ u).addcmul_(weight.sum(0).unsqueeze(1), v, value=-1)
+        return into_u, into_v
+
+
+class _Fourier(torch.autograd.Function):
+    r""":math:`[\cos(u\Omega), \sin(u\Omega)]/\sqrt k` (n x 2k) for rows u (n x d) and frequencies (d x k)."""
+
+    @staticmethod
+    def forward(ctx: Any, u: Tensor, frequencies: Tensor) -> Tensor:
+        count = frequencies.shape[1]
+        features = u.new_empty(u.shape[0], 2 * count)
+        phase = u @ frequencies
+        torch.cos(phase, out=features[:, :count])
+        torch.sin(phase, out=features[:, count:])
+        features *= count**-0.5
+        ctx.save_for_backward(frequencies, features)
+        return features
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, None]:
+        frequencies, features = ctx.saved_tensors
+        count = frequencies.shape[1]
+        into_phase = grads[0][:, count:] * features[:, :count]
+        into_phase.addcmul_(grads[0][:, :count], features[:, count:], value=-1)
+        return into_phase @ frequencies.T, None
+
+
+def gaussian(u: Tensor, v: Tensor) -> Tensor:
+    """The Gaussian kernel matrix (n x r) of rescaled rows ``u`` (n x d) and ``v`` (r x d), differentiable in both."""
+    return _Gaussian.apply(u, v)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def kernel_matrix(x: Tensor, width: Tensor) -> Tensor:
+    """The full K (n x n) in the wide type."""
+    dtype = wide(x)
+    u = rescaled(x, x.detach().mean(0), width, dtype)
+    return gaussian(u, u)
+
+
+def nystrom_map(
+    x: Tensor,
+    width: Tensor,
+    rank: int,
+    landmarks: Landmarks,
+    dtype: torch.dtype,
+    generator: torch.Generator | None = None,
+) -> FeatureMap:
+    r"""Nyström features :math:`\Phi = K_{nL} L^{-\top}`, :math:`K_{LL} = LL^\top`, for ``rank`` rows as landmarks.
+
+    :math:`\Phi\Phi^\top = K_{nL}K_{LL}^{-1}K_{Ln}` is exact on the landmarks, and everywhere once they are all rows.
+    :math:`K_{nL}` is multiplied out *before* any product over the n rows: products of the bare :math:`K_{nL}` would
+    square a condition number that float32 can only just carry. The jitter keeps the factor finite where landmarks
+    repeat; it lies below the rounding of :math:`\Phi` itself.
+    """
+    center = x.detach().mean(0)
+    rank = min(rank, x.shape[0])
+    if landmarks == "uniform":
+        chosen = draw_rows(x.shape[0], rank, x.device, generator)
+    else:
+        chosen = _pivoted_rows(x.detach(), center, width.detach(), rank, generator)
+    pivot = rescaled(x[chosen], center, width, wide(x))  # r × d
+    gram = gaussian(pivot, pivot)
+    jitter = 1e-10 if dtype == torch.float64 else 1e-6
+    identity = torch.eye(len(chosen), dtype=gram.dtype, device=gram.device)
+    lower = torch.linalg.cholesky(gram + jitter * identity)
+    whiten = torch.linalg.solve_triangular(lower, identity, upper=False).T.to(dtype)  # r × r
+    pivot = pivot.to(dtype)
+
+    def features(rows: Tensor) -> Tensor:
+        return gaussian(rescaled(rows, center, width, dtype), pivot) @ whiten
+
+    return features
+
+
+def _pivoted_rows(
+    x: Tensor, center: Tensor, width: Tensor, rank: int, generator: torch.Generator | None
+) -> Tensor:
+    """Landmarks by randomly pivoted Cholesky: each drawn in proportion to what the ones before leave unexplained.
+
+    Chen, Epperly, Tropp, Webber, "Randomly pivoted Cholesky" (2022). Fewer than ``rank`` come back when the
+    candidates are explained before: further landmarks would only repeat them.
+    """
+    candidates = draw_rows(x.shape[0], min(x.shape[0], CANDIDATES * rank), x.device, generator)
+    u = rescaled(x[candidates], center, width, wide(x))
+    factor = u.new_zeros(len(candidates), rank)
+    left = u.new_ones(len(candidates))  # the diagonal of K minus its current approximation
+    source = generator.device if generator is not None else u.device
+    chosen: list[int] = []
+    for step in range(rank):
+        if float(left.sum()) <= 1e-10 * len(candidates):
+            break
+        at = int(torch.multinomial(left.to(source), 1, generator=generator))
+        chosen.append(at)
+        column = gaussian(u, u[at : at + 1]).squeeze(1) - factor[:, :step] @ factor[at, :step]
+        factor[:, step] = column / left[at].sqrt()
+        left = (left - factor[:, step].square()).clamp_(min=0)
+        left[at] = 0  # never twice, whatever rounding leaves there
+    return candidates[torch.tensor(chosen, device=candidates.device)]
+
+
+def fourier_map(
+    x: Tensor, width: Tensor, rank: int, dtype: torch.dtype, generator: torch.Generator | None = None
+) -> FeatureMap:
+    r"""Orthogonal random Fourier features: :math:`[\cos u\Omega, \sin u\Omega]/\sqrt{r/2}`, u the rescaled rows.
+
+    The columns of :math:`\Omega` come in orthogonal blocks with the lengths of Gaussian vectors, which is unbiased and
+    has less variance than independent columns (Yu et al., "Orthogonal random features", 2016). Cosine and sine come
+    in pairs, so that every row of :math:`\Phi` has length one, as every point has :math:`k(x,x)=1`, and a shift of x
+    only rotates the pairs; an odd rank is rounded up.
+    """
+    center = x.detach().mean(0)
+    frequencies = orthogonal_frequencies(x.shape[1], math.ceil(rank / 2), generator, x.device).to(dtype)
+
+    def features(rows: Tensor) -> Tensor:
+        return _Fourier.apply(rescaled(rows, center, width, dtype), frequencies)  # type: ignore[no-any-return, no-untyped-call]
+
+    return features
+
+
+def orthogonal_frequencies(
+    dimension: int, count: int, generator: torch.Generator | None, device: torch.device
+) -> Tensor:
+    """Frequencies (d x k) of the unit-width Gaussian kernel, in blocks of up to d orthogonal columns."""
+    source = generator.device if generator is not None else device
+    blocks = []
+    for start in range(0, count, dimension):
+        size = min(dimension, count - start)
+        direction, upper = torch.linalg.qr(torch.randn(dimension, size, generator=generator, device=source))
+        # The signs make the directions uniform on the sphere whatever convention the factorisation follows.
+        direction = direction * upper.diagonal().sign()
+        length = torch.randn(dimension, size, generator=generator, device=source).norm(dim=0)
+        blocks.append(direction * length)
+    return torch.cat(blocks, dim=1).to(device)

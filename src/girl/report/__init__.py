@@ -1,0 +1,1 @@
+"""Figures and pages, drawn from results that were written as JSON."""
