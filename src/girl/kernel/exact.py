@@ -6,12 +6,8 @@ import torch
 from torch import Tensor
 
 from girl.kernel.features import kernel_matrix
-from girl.kernel.norm import column_scale, mean_norm, power_sums
+from girl.kernel.norm import column_scale, inflation, mean_norm, power_sums, without_noise
 from girl.kernel.smoother import Smoother
-
-#: A row's own weight in its fit, H_ii, counts as at most one minus this: smoothers that interpolate have residual 0
-#: and weight 1, and 0/0 is read as 0.
-OWN_WEIGHT_FLOOR = 1e-6
 
 
 def exact_rho(
@@ -20,10 +16,14 @@ def exact_rho(
     r"""The sum over targets of ρ̂(Y|X), with R = EY, E = I - H (n x n), and :math:`R_i/E_{ii}` for leave-one-out."""
     remainder = smoother.remainder(kernel_matrix(x, width))
     if leave_one_out:
-        remainder = remainder / remainder.diagonal().clamp(min=OWN_WEIGHT_FLOOR).unsqueeze(1)
+        remainder = remainder * inflation(remainder.diagonal()).unsqueeze(1)
+    dtype = remainder.dtype
     total = remainder.new_zeros(())
     for y in targets:
-        dense = (y.to_dense() if y.layout == torch.sparse_csr else y).to(remainder.dtype)
-        scale = column_scale(dense, p)
-        total = total + mean_norm(power_sums(remainder @ dense / scale, p), x.shape[0], p, scale)
+        dense = (y.to_dense() if y.layout == torch.sparse_csr else y).to(dtype)
+        scale = None if p == 2 else column_scale(dense)
+        if scale is not None:
+            dense = dense / scale
+        sums, size = power_sums(without_noise(remainder @ dense, p), p), power_sums(dense.detach(), p)
+        total = total + mean_norm(sums, size, x.shape[0], p, dtype, scale)
     return total

@@ -27,6 +27,11 @@ LANDMARKS = ("uniform", "rpcholesky")
 #: Randomly pivoted Cholesky chooses among this many candidates per landmark, drawn uniformly: O(r³), whatever n is.
 CANDIDATES = 8
 
+#: Added to the diagonal of the landmarks' kernel matrix. Landmarks that nearly coincide act as derivatives of the kernel
+#: and carry information in directions that float32 cannot resolve: at this level the way back amplifies its rounding
+#: to less than one percent. Both types use it, so that both give the same answer.
+JITTER = 3e-5
+
 
 class _Rescale(torch.autograd.Function):
     """(x - center) * factor, keeping its result only: the gradient of the factor is ⟨ū, u⟩/factor."""
@@ -124,8 +129,8 @@ def nystrom_map(
 
     :math:`\Phi\Phi^\top = K_{nL}K_{LL}^{-1}K_{Ln}` is exact on the landmarks, and everywhere once they are all rows.
     :math:`K_{nL}` is multiplied out *before* any product over the n rows: products of the bare :math:`K_{nL}` would
-    square a condition number that float32 can only just carry. The jitter keeps the factor finite where landmarks
-    repeat; it lies below the rounding of :math:`\Phi` itself.
+    square a condition number that float32 can only just carry. :data:`JITTER` keeps the factor finite where
+    landmarks repeat; with every row a landmark in float64 there is nothing to trade, and it is next to nothing.
     """
     center = x.detach().mean(0)
     rank = min(rank, x.shape[0])
@@ -135,7 +140,7 @@ def nystrom_map(
         chosen = _pivoted_rows(x.detach(), center, width.detach(), rank, generator)
     pivot = rescaled(x[chosen], center, width, wide(x))  # r × d
     gram = gaussian(pivot, pivot)
-    jitter = 1e-10 if dtype == torch.float64 else 1e-6
+    jitter = 1e-10 if rank == x.shape[0] and dtype == torch.float64 else JITTER
     identity = torch.eye(len(chosen), dtype=gram.dtype, device=gram.device)
     lower = torch.linalg.cholesky(gram + jitter * identity)
     whiten = torch.linalg.solve_triangular(lower, identity, upper=False).T.to(dtype)  # r × r

@@ -25,9 +25,8 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from girl.kernel import sparse
-from girl.kernel.exact import OWN_WEIGHT_FLOOR
 from girl.kernel.features import FeatureMap
-from girl.kernel.norm import column_scale, mean_norm, power_sums
+from girl.kernel.norm import column_scale, inflation, mean_norm, power_sums, without_noise
 from girl.kernel.precision import wide
 from girl.kernel.smoother import Smoother
 
@@ -73,6 +72,7 @@ class _PowerSums(torch.autograd.Function):
         residual = torch.addmm(y, features, fit, alpha=-1)
         if inflate is not None:
             residual.mul_(inflate.unsqueeze(1))
+        residual = without_noise(residual, p)
         ctx.save_for_backward(features, fit, inflate, residual)
         ctx.p = p
         return power_sums(residual, p)
@@ -106,42 +106,48 @@ def own_weight(features: Tensor, core: Tensor) -> Tensor:
 class _Dense:
     """A dense target, or a CSR one where p asks for its residuals: residuals are formed chunk by chunk."""
 
+    count = 1
+
     def __init__(self, y: Tensor, p: float, chunk: int, dtype: torch.dtype) -> None:
         self.p, self.dtype = p, dtype
         if y.layout == torch.sparse_csr:
-            self.chunks = tuple(
-                sparse.rows(y, start, min(start + chunk, y.shape[0])) for start in range(0, y.shape[0], chunk)
-            )
-            self.scale = _sparse_scale(y).to(dtype)
+            self.chunks: Sequence[Tensor] = _sparse_chunks(y, chunk)
+            scale = _sparse_scale(y)
         else:
             self.chunks = y.split(chunk)
-            scale = column_scale(y, p)
-            self.scale = scale.to(dtype) if isinstance(scale, Tensor) else torch.as_tensor(scale, dtype=dtype)
+            scale = column_scale(y)
+        self.scale = None if p == 2 else scale.to(dtype)
+        with torch.no_grad():
+            sizes = (power_sums(self._chunk(index), p) for index in range(len(self.chunks)))
+            self.size = sum(sizes, start=torch.zeros(y.shape[1], dtype=wide(y), device=y.device))
 
     def _chunk(self, index: int) -> Tensor:
         y = self.chunks[index]
-        return (y.to_dense() if y.layout == torch.sparse_csr else y).to(self.dtype)
+        y = (y.to_dense() if y.layout == torch.sparse_csr else y).to(self.dtype)
+        return y if self.scale is None else y / self.scale
 
     def project(self, index: int, features: Tensor) -> Tensor:
         return features.T @ self._chunk(index)
 
     def account(self, index: int, features: Tensor, fit: Tensor, inflate: Tensor | None) -> tuple[Tensor, ...]:
-        y = self._chunk(index)
-        if self.p != 2:
-            y, fit = y / self.scale, fit / self.scale
-        return (_PowerSums.apply(y, features, fit, inflate, self.p),)  # type: ignore[no-untyped-call]
+        sums = _PowerSums.apply(self._chunk(index), features, fit, inflate, self.p)  # type: ignore[no-untyped-call]
+        return (sums.to(wide(fit)),)
 
     def rho(self, sums: Sequence[Tensor], fit: Tensor, weighted_gram: Tensor | None, rows: int) -> Tensor:
-        return mean_norm(sums[0], rows, self.p, self.scale)
+        return mean_norm(sums[0], self.size, rows, self.p, self.dtype, self.scale)
 
 
 class _Moments:
     """A CSR target with p = 2: only sums over rows, nothing dense of its size."""
 
+    count = 2
+
     def __init__(self, y: Tensor, chunk: int, dtype: torch.dtype) -> None:
+        self.dtype = dtype
         y = sparse.csr(y.crow_indices(), y.col_indices(), y.values().detach().to(dtype), (y.shape[0], y.shape[1]))
-        pieces = [sparse.rows(y, start, min(start + chunk, y.shape[0])) for start in range(0, y.shape[0], chunk)]
-        self.chunks = [(piece, sparse.transpose(piece)) for piece in pieces]
+        self.chunks = [(piece, sparse.transpose(piece)) for piece in _sparse_chunks(y, chunk)]
+        self.size = torch.zeros(y.shape[1], dtype=wide(y), device=y.device)
+        self.size.index_add_(0, y.col_indices(), y.values().to(wide(y)).square())
 
     def project(self, index: int, features: Tensor) -> Tensor:
         return sparse.project(features, *self.chunks[index])
@@ -150,17 +156,16 @@ class _Moments:
         weight = torch.ones_like(features[:, 0]) if inflate is None else inflate.square()
         y, turned = self.chunks[index]
         squares = sparse.project(weight.unsqueeze(1), sparse.squared(y), sparse.squared(turned)).squeeze(0)
-        return squares, sparse.project(features * weight.unsqueeze(1), y, turned)
+        return squares.to(wide(fit)), sparse.project(features * weight.unsqueeze(1), y, turned)
 
     def rho(self, sums: Sequence[Tensor], fit: Tensor, weighted_gram: Tensor | None, rows: int) -> Tensor:
         squares, cross = sums  # m, and r × m
         assert weighted_gram is not None
-        spread = wide(fit)
-        inner = (fit * (weighted_gram.to(fit.dtype) @ fit - 2 * cross)).sum(0, dtype=spread)
-        left = squares.to(spread) + inner
-        # Below the rounding of its own terms the sum is noise around zero.
-        floor = 4 * torch.finfo(squares.dtype).eps * squares.to(spread)
-        return mean_norm(left.where(left > floor, 0.0), rows, 2.0)
+        inner = (fit * (weighted_gram.to(fit.dtype) @ fit - 2 * cross)).sum(0, dtype=wide(fit))
+        # The terms cancel: what is left below the rounding of the largest is noise, whatever the target's own size.
+        rounding = 4 * torch.finfo(self.dtype).eps * squares.detach()
+        left = squares + inner
+        return mean_norm(left.where(left > rounding, 0.0), self.size, rows, 2.0, self.dtype, None)
 
 
 def lowrank_rho(
@@ -195,7 +200,7 @@ def lowrank_rho(
 
     def residuals(index: int, rows: Tensor) -> tuple[Tensor, ...]:
         phi = features(rows) if kept is None else kept
-        inflate = 1 / (1 - own_weight(phi, core_cast)).clamp(min=OWN_WEIGHT_FLOOR) if leave_one_out else None
+        inflate = inflation(1 - own_weight(phi, core_cast)) if leave_one_out else None
         parts: list[Tensor] = []
         if moments:
             parts.append(gram(phi if inflate is None else phi * inflate.unsqueeze(1)).to(wide(x)))
@@ -207,9 +212,8 @@ def lowrank_rho(
     weighted = found.pop(0) if moments else None
     total = x.new_zeros((), dtype=wide(x))
     for target, fit in zip(held, fits, strict=True):
-        count = 2 if isinstance(target, _Moments) else 1
-        total = total + target.rho(found[:count], fit, weighted, n)
-        del found[:count]
+        total = total + target.rho(found[: target.count], fit, weighted, n)
+        del found[: target.count]
     return total
 
 
@@ -224,6 +228,11 @@ def _over_chunks(function: Callable[[int, Tensor], tuple[Tensor, ...]], pieces: 
         total = list(parts) if total is None else [held + part for held, part in zip(total, parts, strict=True)]
     assert total is not None
     return total
+
+
+def _sparse_chunks(y: Tensor, chunk: int) -> list[Tensor]:
+    n = y.shape[0]
+    return [sparse.rows(y, start, min(start + chunk, n)) for start in range(0, n, chunk)]
 
 
 def _sparse_scale(y: Tensor) -> Tensor:

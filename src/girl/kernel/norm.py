@@ -1,29 +1,56 @@
-"""From sums over rows to ρ̂."""
+"""From residuals to ρ̂, without derivatives of rounding noise."""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
+#: A row's own weight in its fit, H_ii, beyond one minus this counts as one: the row is interpolated, its residual is
+#: 0/0, and it is left out of the sum. Ridge stays away from it by nτ/(1 + nτ).
+SATURATED = 1e-6
 
-def mean_norm(sums: Tensor, rows: int, p: float, scale: Tensor | float = 1.0) -> Tensor:
-    r"""The mean over columns of :math:`s_c(\frac1n\sum_i|R_{ic}/s_c|^p)^{1/p}` from the sums (m).
-
-    A column without residual has the derivative 0, the subgradient of a norm at the origin; the bare root would give
-    an infinite one.
-    """
-    left = sums > 0
-    root = (sums.where(left, 1.0) / rows).pow(1 / p)
-    return (root.where(left, 0.0) * scale).mean()
+#: Residuals below this many roundings of their target are none. The norm of pure noise would have a gradient of full
+#: size in a random direction.
+ROUNDINGS = 1000
 
 
-def power_sums(residual: Tensor, p: float) -> Tensor:
-    """The sum over rows of |R|^p, one for each column."""
-    return residual.square().sum(0) if p == 2 else residual.abs().pow(p).sum(0)
+def inflation(left: Tensor) -> Tensor:
+    r""":math:`1/(1-H_{ii})` from ``left`` = :math:`1-H_{ii}`, and 0 where the fit interpolates."""
+    sound = left > SATURATED
+    return torch.where(sound, 1 / left.where(sound, 1.0), 0.0)
 
 
-def column_scale(y: Tensor, p: float) -> Tensor | float:
-    """A constant for each column that keeps |R/s|^p in range; the square is safe as it is."""
-    if p == 2:
-        return 1.0
-    largest = y.detach().abs().amax(0)
+def without_noise(values: Tensor, p: float) -> Tensor:
+    """For p < 2, entries at the level of rounding (of values of size one) become 0: their sign would be a gradient."""
+    if p >= 2:
+        return values
+    return values.where(values.detach().abs() > 64 * torch.finfo(values.dtype).eps, 0.0)
+
+
+def power_sums(values: Tensor, p: float) -> Tensor:
+    """The sum over rows of |v|^p, one for each column."""
+    return values.square().sum(0) if p == 2 else values.abs().pow(p).sum(0)
+
+
+def column_scale(y: Tensor) -> Tensor:
+    """The largest entry of each column in size (1 for a zero column): |R/s|^p stays in range for any p."""
+    low, high = y.detach().aminmax(dim=0)
+    largest = torch.maximum(high, -low)
     return largest.where(largest > 0, 1.0)
+
+
+def mean_norm(sums: Tensor, size: Tensor, rows: int, p: float, dtype: torch.dtype, scale: Tensor | None) -> Tensor:
+    r"""The mean over columns of :math:`s_c(\frac1n\sum_i|R_{ic}/s_c|^p)^{1/p}`.
+
+    Args:
+        sums: sums over rows of :math:`|R_{ic}/s_c|^p`, m.
+        size: the same sums of the target itself, m: what rounding is measured against.
+        rows: n.
+        p: the norm.
+        dtype: the type in which the residuals were computed.
+        scale: :math:`s_c`, m; 1 if None.
+    """
+    noise = (ROUNDINGS * torch.finfo(dtype).eps) ** p * size.detach()
+    left = sums > noise
+    root = (sums.where(left, 1.0) / rows).pow(1 / p).where(left, 0.0)
+    return (root if scale is None else root * scale).mean()
