@@ -22,6 +22,7 @@ from girl.experiments.record import provenance
 from girl.kernel.bandwidth import squared_width
 from girl.kernel.estimate import estimate
 from girl.kernel.features import kernel_matrix
+from girl.kernel.rows import Rows
 from girl.kernel.smoother import Clamp, Projection, Ridge, Smoother
 
 Array = NDArray[np.float64]
@@ -115,8 +116,8 @@ SMOOTHERS: dict[str, tuple[Smoother, bool]] = {
 
 def smoother_columns(problem: Problem) -> dict[str, Array]:
     """ρ̂ of every column of the targets by each of :data:`SMOOTHERS`, on the exact kernel matrix."""
-    x, y = torch.from_numpy(problem.x), torch.from_numpy(problem.y)
-    eigenvalues, vectors = torch.linalg.eigh(kernel_matrix(x, squared_width(x, "mean") * problem.widen))
+    rows, y = Rows(torch.from_numpy(problem.x)), torch.from_numpy(problem.y)
+    eigenvalues, vectors = torch.linalg.eigh(kernel_matrix(rows, squared_width(rows, "mean") * problem.widen))
     coordinate, squares = vectors.T @ y, vectors.square()
     found = {}
     for name, (smoother, leave_one_out) in SMOOTHERS.items():

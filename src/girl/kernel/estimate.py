@@ -17,6 +17,7 @@ from torch import Tensor
 
 from girl.kernel.check import check_samples, check_target
 from girl.kernel.features import nystrom_map
+from girl.kernel.rows import Rows
 
 #: Kernel widths tried, relative to the mean squared distance.
 WIDTHS = (1 / 64, 1 / 8, 1.0, 8.0)
@@ -141,7 +142,7 @@ def _candidates(x: Tensor, generator: torch.Generator) -> Iterator[tuple[Tensor,
         for width in WIDTHS:
             rank = min(RANK, len(x))
             yield _eigenbasis(
-                nystrom_map(columns, mean_square * width, rank, "uniform", columns.dtype, generator)(columns)
+                nystrom_map(Rows(columns), mean_square * width, rank, "uniform", columns.dtype, generator)(columns)
             )
 
 

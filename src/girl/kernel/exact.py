@@ -7,14 +7,15 @@ from torch import Tensor
 
 from girl.kernel.features import kernel_matrix
 from girl.kernel.norm import column_scale, inflation, mean_norm, power_sums, without_noise
+from girl.kernel.rows import Rows
 from girl.kernel.smoother import Smoother
 
 
 def exact_rho(
-    x: Tensor, targets: tuple[Tensor, ...], width: Tensor, smoother: Smoother, leave_one_out: bool, p: float
+    rows: Rows, targets: tuple[Tensor, ...], width: Tensor, smoother: Smoother, leave_one_out: bool, p: float
 ) -> Tensor:
     r"""The sum over targets of ρ̂(Y|X), with R = EY, E = I - H (n x n), and :math:`R_i/E_{ii}` for leave-one-out."""
-    remainder = smoother.remainder(kernel_matrix(x, width))
+    remainder = smoother.remainder(kernel_matrix(rows, width))
     if leave_one_out:
         remainder = remainder * inflation(remainder.diagonal()).unsqueeze(1)
     dtype = remainder.dtype
@@ -25,5 +26,5 @@ def exact_rho(
         if scale is not None:
             dense = dense / scale
         sums, size = power_sums(without_noise(remainder @ dense, p), p), power_sums(dense.detach(), p)
-        total = total + mean_norm(sums, size, x.shape[0], p, dtype, scale)
+        total = total + mean_norm(sums, size, len(rows), p, dtype, scale)
     return total

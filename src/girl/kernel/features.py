@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -16,11 +17,10 @@ from torch import Tensor
 
 from girl.kernel.bandwidth import draw_rows
 from girl.kernel.precision import wide
+from girl.kernel.rows import Rows
 
 Features = Literal["auto", "exact", "nystrom", "fourier"]
 Landmarks = Literal["uniform", "rpcholesky"]
-FeatureMap = Callable[[Tensor], Tensor]
-
 FEATURES = ("auto", "exact", "nystrom", "fourier")
 LANDMARKS = ("uniform", "rpcholesky")
 
@@ -31,6 +31,18 @@ CANDIDATES = 8
 #: and carry information in directions that float32 cannot resolve: at this level the way back amplifies its rounding
 #: to less than one percent. Both types use it, so that both give the same answer.
 JITTER = 3e-5
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """How a chunk of rows becomes features: ``apply(rows, *tensors)``, where gradients flow into the tensors too."""
+
+    tensors: tuple[Tensor, ...]
+    apply: Callable[..., Tensor]
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """Φ (n x r) of the given rows."""
+        return self.apply(rows, *self.tensors)
 
 
 class _Rescale(torch.autograd.Function):
@@ -50,14 +62,13 @@ class _Rescale(torch.autograd.Function):
         return into_x, None, into_factor
 
 
-def rescaled(x: Tensor, center: Tensor, width: Tensor, dtype: torch.dtype) -> Tensor:
-    r"""Rows moved to the origin and divided by :math:`\sigma`, so that the kernel has unit width.
+def rescaled(x: Tensor, center: Tensor, factor: Tensor) -> Tensor:
+    r"""Rows moved to the origin and divided by :math:`\sigma`, in the type of ``factor`` = :math:`1/\sigma`.
 
     The centre is a constant to autograd: the kernel does not change under translation, while distances of rows far
     from the origin would lose all their digits in float32.
     """
-    factor = (2.0 / width).sqrt().to(dtype)
-    return _Rescale.apply(x.to(dtype), center.to(dtype), factor)  # type: ignore[no-any-return, no-untyped-call]
+    return _Rescale.apply(x.to(factor.dtype), center.to(factor.dtype), factor)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _Gaussian(torch.autograd.Function):
@@ -110,15 +121,18 @@ def gaussian(u: Tensor, v: Tensor) -> Tensor:
     return _Gaussian.apply(u, v)  # type: ignore[no-any-return, no-untyped-call]
 
 
-def kernel_matrix(x: Tensor, width: Tensor) -> Tensor:
+def _factor(width: Tensor, dtype: torch.dtype) -> Tensor:
+    return (2.0 / width.to(dtype)).sqrt()
+
+
+def kernel_matrix(rows: Rows, width: Tensor) -> Tensor:
     """The full K (n x n) in the wide type."""
-    dtype = wide(x)
-    u = rescaled(x, x.detach().mean(0), width, dtype)
+    u = rescaled(rows.all(), rows.center, _factor(width, wide(rows.x)))
     return gaussian(u, u)
 
 
 def nystrom_map(
-    x: Tensor,
+    rows: Rows,
     width: Tensor,
     rank: int,
     landmarks: Landmarks,
@@ -132,24 +146,23 @@ def nystrom_map(
     square a condition number that float32 can only just carry. :data:`JITTER` keeps the factor finite where
     landmarks repeat; with every row a landmark in float64 there is nothing to trade, and it is next to nothing.
     """
-    center = x.detach().mean(0)
-    rank = min(rank, x.shape[0])
+    rank = min(rank, len(rows))
     if landmarks == "uniform":
-        chosen = draw_rows(x.shape[0], rank, x.device, generator)
+        chosen = draw_rows(len(rows), rank, rows.x.device, generator)
     else:
-        chosen = _pivoted_rows(x.detach(), center, width.detach(), rank, generator)
-    pivot = rescaled(x[chosen], center, width, wide(x))  # r × d
+        chosen = _pivoted_rows(rows.x, rows.center, width.detach(), rank, generator)
+    pivot = rescaled(rows.take(chosen), rows.center, _factor(width, wide(rows.x)))  # r × d
     gram = gaussian(pivot, pivot)
-    jitter = 1e-10 if rank == x.shape[0] and dtype == torch.float64 else JITTER
+    jitter = 1e-10 if rank == len(rows) and dtype == torch.float64 else JITTER
     identity = torch.eye(len(chosen), dtype=gram.dtype, device=gram.device)
     lower = torch.linalg.cholesky(gram + jitter * identity)
     whiten = torch.linalg.solve_triangular(lower, identity, upper=False).T.to(dtype)  # r × r
-    pivot = pivot.to(dtype)
+    center = rows.center  # not all of rows: the map must not keep what it was made from
 
-    def features(rows: Tensor) -> Tensor:
-        return gaussian(rescaled(rows, center, width, dtype), pivot) @ whiten
+    def apply(part: Tensor, factor: Tensor, pivot: Tensor, whiten: Tensor) -> Tensor:
+        return gaussian(rescaled(part, center, factor), pivot) @ whiten
 
-    return features
+    return FeatureMap((_factor(width, dtype), pivot.to(dtype), whiten), apply)
 
 
 def _pivoted_rows(
@@ -161,7 +174,7 @@ def _pivoted_rows(
     candidates are explained before: further landmarks would only repeat them.
     """
     candidates = draw_rows(x.shape[0], min(x.shape[0], CANDIDATES * rank), x.device, generator)
-    u = rescaled(x[candidates], center, width, wide(x))
+    u = rescaled(x[candidates], center, _factor(width, wide(x)))
     factor = u.new_zeros(len(candidates), rank)
     left = u.new_ones(len(candidates))  # the diagonal of K minus its current approximation
     source = generator.device if generator is not None else u.device
@@ -179,7 +192,7 @@ def _pivoted_rows(
 
 
 def fourier_map(
-    x: Tensor, width: Tensor, rank: int, dtype: torch.dtype, generator: torch.Generator | None = None
+    rows: Rows, width: Tensor, rank: int, dtype: torch.dtype, generator: torch.Generator | None = None
 ) -> FeatureMap:
     r"""Orthogonal random Fourier features: :math:`[\cos u\Omega, \sin u\Omega]/\sqrt{r/2}`, u the rescaled rows.
 
@@ -188,13 +201,14 @@ def fourier_map(
     in pairs, so that every row of :math:`\Phi` has length one, as every point has :math:`k(x,x)=1`, and a shift of x
     only rotates the pairs; an odd rank is rounded up.
     """
-    center = x.detach().mean(0)
-    frequencies = orthogonal_frequencies(x.shape[1], math.ceil(rank / 2), generator, x.device).to(dtype)
+    frequencies = orthogonal_frequencies(rows.x.shape[1], math.ceil(rank / 2), generator, rows.x.device).to(dtype)
 
-    def features(rows: Tensor) -> Tensor:
-        return _Fourier.apply(rescaled(rows, center, width, dtype), frequencies)  # type: ignore[no-any-return, no-untyped-call]
+    center = rows.center
 
-    return features
+    def apply(part: Tensor, factor: Tensor) -> Tensor:
+        return _Fourier.apply(rescaled(part, center, factor), frequencies)  # type: ignore[no-any-return, no-untyped-call]
+
+    return FeatureMap((_factor(width, dtype),), apply)
 
 
 def orthogonal_frequencies(

@@ -13,6 +13,7 @@ from girl.kernel.exact import exact_rho
 from girl.kernel.features import FEATURES, LANDMARKS, Features, Landmarks, fourier_map, nystrom_map
 from girl.kernel.lowrank import lowrank_rho
 from girl.kernel.precision import wide, working
+from girl.kernel.rows import Rows
 from girl.kernel.smoother import SMOOTHERS, SmootherName
 
 Residual = Literal["loo", "insample"]
@@ -119,19 +120,19 @@ class KRLoss(nn.Module):
         dtype = working(x)
         # The smoothers that cut the spectrum divide by eigenvalues down to their level: float32 sums would not do.
         work = wide(x) if self.smoother.cuts else dtype
-        width = squared_width(x.to(dtype), self.bandwidth, generator)
+        rows = Rows(x, self.chunk)
+        width = squared_width(rows, self.bandwidth, generator)
         kind = self.features
         if kind == "auto":
             kind = "exact" if x.shape[0] <= 2 * self.rank else "nystrom"
         if kind == "exact":
-            rho = exact_rho(x, targets, width.to(wide(x)), self.smoother, leave_one_out, self.p)
+            rho = exact_rho(rows, targets, width, self.smoother, leave_one_out, self.p)
         else:
-            width = width.to(work)
             if kind == "nystrom":
-                features = nystrom_map(x, width, self.rank, self.landmarks, work, generator)
+                features = nystrom_map(rows, width, self.rank, self.landmarks, work, generator)
             else:
-                features = fourier_map(x, width, self.rank, work, generator)
-            rho = lowrank_rho(x, targets, features, self.smoother, leave_one_out, self.p, self.chunk, work)
+                features = fourier_map(rows, width, self.rank, work, generator)
+            rho = lowrank_rho(rows, targets, features, self.smoother, leave_one_out, self.p, work)
         return rho.to(dtype)
 
     def extra_repr(self) -> str:

@@ -56,3 +56,16 @@ class _Project(torch.autograd.Function):
 def project(features: Tensor, y: Tensor, turned: Tensor) -> Tensor:
     """Φᵀy (r x m) in O(nnz(y) r), differentiable in the features; ``turned`` is :func:`transpose` of ``y``."""
     return _Project.apply(features, y, turned)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def chunks(y: Tensor, size: int) -> list[Tensor]:
+    """A CSR matrix in pieces of ``size`` rows."""
+    n = y.shape[0]
+    return [rows(y, start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def column_scale(y: Tensor) -> Tensor:
+    """The largest entry of each column in size; 1 for an empty column."""
+    largest = torch.zeros(y.shape[1], dtype=y.dtype, device=y.device)
+    largest.scatter_reduce_(0, y.col_indices(), y.values().abs(), "amax")
+    return largest.where(largest > 0, 1.0)

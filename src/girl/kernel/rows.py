@@ -1,0 +1,140 @@
+"""The samples, handed out in parts, with the gradients of all parts gathered in one buffer.
+
+Autograd would make a matrix of the size of X for every part, one more for the landmarks taken from it and one for the
+bandwidth, and then add them up. Here each part adds its gradient to the one buffer when its turn comes, so that the way
+back through X needs the memory of X once.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from girl.kernel.precision import working
+
+
+class _Sink:
+    """The buffer, made when the first gradient arrives. It knows no graph, so that it can keep none alive."""
+
+    def __init__(self, x: Tensor) -> None:
+        self._shape, self._dtype, self._device = x.shape, working(x), x.device
+        self._buffer: Tensor | None = None
+
+    def buffer(self) -> Tensor:
+        if self._buffer is None:
+            self._buffer = torch.zeros(self._shape, dtype=self._dtype, device=self._device)
+        return self._buffer
+
+    def empty(self) -> Tensor:
+        """The buffer, given away: another way back through the same graph starts anew."""
+        full, self._buffer = self.buffer(), None
+        return full
+
+
+class _Root(torch.autograd.Function):
+    """A scalar on which every part depends: its way back comes after all of theirs, and hands over the buffer."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, sink: _Sink) -> Tensor:
+        ctx.sink, ctx.dtype = sink, x.dtype
+        return x.new_zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        return ctx.sink.empty().to(ctx.dtype), None
+
+
+class _All(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, token: Tensor, x: Tensor, sink: _Sink) -> Tensor:
+        ctx.sink = sink
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        ctx.sink.buffer().add_(grads[0])
+        return grads[0].new_zeros(()), None, None
+
+
+class _Take(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, token: Tensor, x: Tensor, sink: _Sink, index: Tensor) -> Tensor:
+        ctx.sink = sink
+        ctx.save_for_backward(index)
+        return x[index]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
+        buffer = ctx.sink.buffer()
+        buffer.index_add_(0, ctx.saved_tensors[0], grads[0].to(buffer.dtype))
+        return grads[0].new_zeros(()), None, None, None
+
+
+class _MeanSquare(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, token: Tensor, x: Tensor, sink: _Sink, center: Tensor, chunk: int) -> Tensor:
+        ctx.sink, ctx.chunk = sink, chunk
+        ctx.save_for_backward(x, center)
+        total = torch.zeros((), dtype=torch.float64 if center.dtype == torch.float64 else torch.float32, device=x.device)
+        for rows in x.split(chunk):
+            total += (rows.to(center.dtype) - center).square_().sum()
+        return (total / x.shape[0]).to(center.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None, None]:
+        x, center = ctx.saved_tensors
+        factor = grads[0] * (2 / x.shape[0])
+        for rows, into in zip(x.split(ctx.chunk), ctx.sink.buffer().split(ctx.chunk), strict=True):
+            into.add_((rows.to(center.dtype) - center).mul_(factor))
+        return grads[0].new_zeros(()), None, None, None, None
+
+
+class Rows:
+    """The rows of ``x`` (n x d), in chunks of ``chunk``."""
+
+    def __init__(self, x: Tensor, chunk: int | None = None) -> None:
+        self.x = x.detach()
+        self.wants = x.requires_grad and torch.is_grad_enabled()
+        self.chunk = chunk or x.shape[0]
+        self._sink = _Sink(x)
+        #: The scalar on which parts depend in autograd's eyes.
+        self.token: Tensor = _Root.apply(x, self._sink)  # type: ignore[no-untyped-call]
+
+    def __len__(self) -> int:
+        return self.x.shape[0]
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks there are."""
+        return -(-len(self) // self.chunk)
+
+    @cached_property
+    def center(self) -> Tensor:
+        """The mean row, a constant."""
+        return self.x.mean(0, dtype=working(self.x))
+
+    def all(self) -> Tensor:
+        """All rows."""
+        return _All.apply(self.token, self.x, self._sink)  # type: ignore[no-any-return, no-untyped-call]
+
+    def take(self, index: Tensor) -> Tensor:
+        """The rows with the given numbers."""
+        return _Take.apply(self.token, self.x, self._sink, index)  # type: ignore[no-any-return, no-untyped-call]
+
+    def mean_square(self) -> Tensor:
+        """The mean squared distance of the rows to their centre."""
+        return _MeanSquare.apply(  # type: ignore[no-any-return, no-untyped-call]
+            self.token, self.x, self._sink, self.center, min(self.chunk, 8192)
+        )
+
+    def piece(self, index: int) -> Tensor:
+        """The chunk ``index`` without a graph: what it does to the gradient is told by :meth:`gather`."""
+        return self.x[index * self.chunk : (index + 1) * self.chunk]
+
+    def gather(self, index: int, gradient: Tensor | None) -> None:
+        """Add the gradient of chunk ``index``."""
+        if gradient is not None:
+            self._sink.buffer()[index * self.chunk : (index + 1) * self.chunk].add_(gradient)
