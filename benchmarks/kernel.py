@@ -62,7 +62,7 @@ def _gram(x: Tensor) -> Tensor:
 
 
 def published(x: Tensor, y: Tensor) -> Tensor:
-    residual = y - _PublishedClamp.apply(_gram(x)) @ y  # type: ignore[no-untyped-call]
+    residual = y - _PublishedClamp.apply(_gram(x)) @ y
     return (residual.square().mean(0) + 1e-5).sqrt().mean()
 
 
@@ -78,7 +78,7 @@ def seconds(loss: Loss, x: Tensor, y: Tensor, repeats: int, warm: bool = True) -
     for _ in range(repeats + warm):
         x.grad = None
         started = time.perf_counter()
-        loss(x, y).backward()  # type: ignore[no-untyped-call]
+        loss(x, y).backward()
         times.append(time.perf_counter() - started)
     return statistics.median(times[1:] if warm else times)
 
@@ -152,9 +152,7 @@ def measure_against(n: int, repeats: int) -> dict[str, float]:
         **{f"ours_fourier_{rank}": (KRLoss(features="fourier", rank=rank), repeats) for rank in (128, 256, 512, 1024)},
         "default": (KRLoss(), repeats),
     }
-    return {
-        name: seconds(loss, x, y, count, warm=n < 4096 or count > 1) for name, (loss, count) in paths.items()
-    }
+    return {name: seconds(loss, x, y, count, warm=n < 4096 or count > 1) for name, (loss, count) in paths.items()}
 
 
 def measure_sparse(n: int, m: int, repeats: int) -> dict[str, float]:
@@ -217,14 +215,19 @@ def main() -> None:
     result["against"] = []
     for n in against_sizes:
         row = apart(measure_against, n, 5)
-        result["against"].append({"n": n, "d": 512, "m": 512, "seconds": row, "speedup": row["published"] / row["default"]})
+        result["against"].append(
+            {"n": n, "d": 512, "m": 512, "seconds": row, "speedup": row["published"] / row["default"]}
+        )
         print(f"n={n}: published {row['published']:.2f} s, default {row['default']:.3f} s", flush=True)
     result["scaling"] = []
     for n in scaling_sizes:
         row = apart(measure_scaling, n)
         row["share_of_matmul"] = row["flops"] / row["seconds"] / rate
         result["scaling"].append(row)
-        print(f"n={n}: {row['seconds']:.2f} s, {row['peak_over_inputs']:.2f} x inputs, {row['share_of_matmul']:.0%}", flush=True)
+        print(
+            f"n={n}: {row['seconds']:.2f} s, {row['peak_over_inputs']:.2f} x inputs, {row['share_of_matmul']:.0%}",
+            flush=True,
+        )
     first, last = result["scaling"][0], result["scaling"][-1]
     result["slope"] = _slope([row["n"] for row in result["scaling"]], [row["seconds"] for row in result["scaling"]])
     result["slope_from"], result["slope_to"] = first["n"], last["n"]

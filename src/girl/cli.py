@@ -26,9 +26,7 @@ Start with `girl demo`: no data needed, under a minute. Then ask the question of
 """,
     help_format="markdown",
 )
-reproduce = App(
-    name="reproduce", help="Run the paper's experiments again: numbers as JSON, figures as SVG and PNG."
-)
+reproduce = App(name="reproduce", help="Run the paper's experiments again: numbers as JSON, figures as SVG and PNG.")
 app.command(reproduce)
 
 _RUN = Group("Running", sort_key=1)
@@ -63,10 +61,8 @@ def rho(
 
     Row i of one file belongs to row i of the other. Files: .npy, .npz (scipy sparse), .csv, .tsv, .parquet.
 
-    Examples:
-
-    - `girl rho x.npy y.csv`
-    - `girl rho table.csv table.csv --x-columns age income --y-columns rent`
+    For example `girl rho x.npy y.csv`, or, of one table,
+    `girl rho table.csv table.csv --x-columns age income --y-columns rent`.
 
     Args:
         x: what explains.

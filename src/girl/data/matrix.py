@@ -39,11 +39,11 @@ def read_matrix(path: Path, columns: Sequence[str] | None = None) -> NDArray[np.
 
 def _read_array(path: Path, columns: Sequence[str] | None) -> NDArray[np.float64]:
     if columns:
-        raise InputError(f"{path}: has no column names, so columns {', '.join(columns)} cannot be chosen; drop the option")
+        raise InputError(
+            f"{path}: has no column names, so columns {', '.join(columns)} cannot be chosen; drop the option"
+        )
     # Never a pickle: loading one would run whatever code its author put there.
-    array = (
-        scipy.sparse.load_npz(path).toarray() if path.suffix == ".npz" else np.load(path, allow_pickle=False)
-    )
+    array = scipy.sparse.load_npz(path).toarray() if path.suffix == ".npz" else np.load(path, allow_pickle=False)
     if array.ndim not in (1, 2) or array.dtype.kind not in "fiub":
         raise InputError(f"{path}: given {array.dtype} of shape {array.shape}, expected numbers with one or two axes")
     return _finite(path, np.atleast_2d(array.T).T.astype(np.float64), None)

@@ -29,8 +29,8 @@ def check_whole(name: str, given: object, least: int) -> None:
 
 def check_number(name: str, given: object, low: float, high: float = math.inf, *, low_open: bool = False) -> None:
     """Raise unless ``given`` is a finite number in [low, high), or (low, high) if ``low_open``."""
-    fine = isinstance(given, Real) and not isinstance(given, bool) and math.isfinite(float(given))
-    if fine and (low < float(given) < high or (not low_open and float(given) == low)):  # type: ignore[arg-type]
+    number = math.nan if isinstance(given, bool) or not isinstance(given, Real) else float(given)
+    if math.isfinite(number) and (low < number < high or (not low_open and number == low)):
         return
     bound = f"greater than {low:g}" if low_open else f"of at least {low:g}"
     above = "" if math.isinf(high) else f" and below {high:g}"

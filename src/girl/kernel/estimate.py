@@ -167,7 +167,7 @@ def _normal_scores(x: Tensor) -> Tensor:
     return torch.from_numpy(scores)
 
 
-def _matrix(given: object) -> Tensor:
+def _matrix(given: Any) -> Tensor:
     """Whatever was given as a float64 matrix with a column axis."""
     if isinstance(given, Tensor):
         dense = given.detach().to("cpu")

@@ -27,9 +27,9 @@ LANDMARKS = ("uniform", "rpcholesky")
 #: Randomly pivoted Cholesky chooses among this many candidates per landmark, drawn uniformly: O(r³), whatever n is.
 CANDIDATES = 8
 
-#: Added to the diagonal of the landmarks' kernel matrix. Landmarks that nearly coincide act as derivatives of the kernel
-#: and carry information in directions that float32 cannot resolve: at this level the way back amplifies its rounding
-#: to less than one percent. Both types use it, so that both give the same answer.
+#: Added to the diagonal of the landmarks' kernel matrix. Landmarks that nearly coincide act as derivatives of the
+#: kernel and carry information in directions that float32 cannot resolve: at this level the way back amplifies its
+#: rounding to less than one percent. Both types use it, so that both give the same answer.
 JITTER = 3e-5
 
 
@@ -68,7 +68,7 @@ def rescaled(x: Tensor, center: Tensor, factor: Tensor) -> Tensor:
     The centre is a constant to autograd: the kernel does not change under translation, while distances of rows far
     from the origin would lose all their digits in float32.
     """
-    return _Rescale.apply(x.to(factor.dtype), center.to(factor.dtype), factor)  # type: ignore[no-any-return, no-untyped-call]
+    return _Rescale.apply(x.to(factor.dtype), center.to(factor.dtype), factor)
 
 
 class _Gaussian(torch.autograd.Function):
@@ -118,7 +118,7 @@ class _Fourier(torch.autograd.Function):
 
 def gaussian(u: Tensor, v: Tensor) -> Tensor:
     """The Gaussian kernel matrix (n x r) of rescaled rows ``u`` (n x d) and ``v`` (r x d), differentiable in both."""
-    return _Gaussian.apply(u, v)  # type: ignore[no-any-return, no-untyped-call]
+    return _Gaussian.apply(u, v)
 
 
 def _factor(width: Tensor, dtype: torch.dtype) -> Tensor:
@@ -165,9 +165,7 @@ def nystrom_map(
     return FeatureMap((_factor(width, dtype), pivot.to(dtype), whiten), apply)
 
 
-def _pivoted_rows(
-    x: Tensor, center: Tensor, width: Tensor, rank: int, generator: torch.Generator | None
-) -> Tensor:
+def _pivoted_rows(x: Tensor, center: Tensor, width: Tensor, rank: int, generator: torch.Generator | None) -> Tensor:
     """Landmarks by randomly pivoted Cholesky: each drawn in proportion to what the ones before leave unexplained.
 
     Chen, Epperly, Tropp, Webber, "Randomly pivoted Cholesky" (2022). Fewer than ``rank`` come back when the
@@ -206,7 +204,7 @@ def fourier_map(
     center = rows.center
 
     def apply(part: Tensor, factor: Tensor) -> Tensor:
-        return _Fourier.apply(rescaled(part, center, factor), frequencies)  # type: ignore[no-any-return, no-untyped-call]
+        return _Fourier.apply(rescaled(part, center, factor), frequencies)
 
     return FeatureMap((_factor(width, dtype),), apply)
 

@@ -158,4 +158,4 @@ def kr_loss(
 ) -> Tensor:
     """The functional form of :class:`KRLoss`: the sum over ``targets`` of ρ̂(target | x)."""
     loss = KRLoss(bandwidth, features, rank, smoother, strength, residual, p, landmarks=landmarks, chunk=chunk)
-    return loss(x, *targets, generator=generator)  # type: ignore[no-any-return]
+    return loss(x, *targets, generator=generator)

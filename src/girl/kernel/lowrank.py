@@ -72,9 +72,7 @@ def lowrank_rho(
         return second(index, features.apply(given[0], *own), given[1:], core, fits)
 
     found = list(
-        second(0, phi, parts, core, fits)
-        if single
-        else stream(second_chunk, sources, (*features.tensors, core, *fits))
+        second(0, phi, parts, core, fits) if single else stream(second_chunk, sources, (*features.tensors, core, *fits))
     )
     weighted_gram = found.pop(0) if weighted else None
     total = gram_sum.new_zeros(())

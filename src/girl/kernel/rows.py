@@ -78,7 +78,9 @@ class _MeanSquare(torch.autograd.Function):
     def forward(ctx: Any, token: Tensor, x: Tensor, sink: _Sink, center: Tensor, chunk: int) -> Tensor:
         ctx.sink, ctx.chunk = sink, chunk
         ctx.save_for_backward(x, center)
-        total = torch.zeros((), dtype=torch.float64 if center.dtype == torch.float64 else torch.float32, device=x.device)
+        total = torch.zeros(
+            (), dtype=torch.float64 if center.dtype == torch.float64 else torch.float32, device=x.device
+        )
         for rows in x.split(chunk):
             total += (rows.to(center.dtype) - center).square_().sum()
         return (total / x.shape[0]).to(center.dtype)
@@ -101,7 +103,7 @@ class Rows:
         self.chunk = chunk or x.shape[0]
         self._sink = _Sink(x)
         #: The scalar on which parts depend in autograd's eyes.
-        self.token: Tensor = _Root.apply(x, self._sink)  # type: ignore[no-untyped-call]
+        self.token: Tensor = _Root.apply(x, self._sink)
 
     def __len__(self) -> int:
         return self.x.shape[0]
@@ -118,17 +120,15 @@ class Rows:
 
     def all(self) -> Tensor:
         """All rows."""
-        return _All.apply(self.token, self.x, self._sink)  # type: ignore[no-any-return, no-untyped-call]
+        return _All.apply(self.token, self.x, self._sink)
 
     def take(self, index: Tensor) -> Tensor:
         """The rows with the given numbers."""
-        return _Take.apply(self.token, self.x, self._sink, index)  # type: ignore[no-any-return, no-untyped-call]
+        return _Take.apply(self.token, self.x, self._sink, index)
 
     def mean_square(self) -> Tensor:
         """The mean squared distance of the rows to their centre."""
-        return _MeanSquare.apply(  # type: ignore[no-any-return, no-untyped-call]
-            self.token, self.x, self._sink, self.center, min(self.chunk, 8192)
-        )
+        return _MeanSquare.apply(self.token, self.x, self._sink, self.center, min(self.chunk, 8192))
 
     def piece(self, index: int) -> Tensor:
         """The chunk ``index`` without a graph: what it does to the gradient is told by :meth:`gather`."""

@@ -56,7 +56,7 @@ def matrix_function(
     matrix: Tensor, scalar: Callable[[Tensor], Tensor], differences: Callable[[Tensor, Tensor], Tensor]
 ) -> Tensor:
     """f(A) for symmetric A (k x k); ``differences(a, b)`` gives the divided differences for a ≥ b, elementwise."""
-    return _MatrixFunction.apply(matrix, scalar, differences)  # type: ignore[no-any-return, no-untyped-call]
+    return _MatrixFunction.apply(matrix, scalar, differences)
 
 
 class _InverseSPD(torch.autograd.Function):
@@ -76,7 +76,7 @@ class _InverseSPD(torch.autograd.Function):
 
 def inverse_spd(matrix: Tensor) -> Tensor:
     """The inverse of a symmetric positive definite matrix, differentiable."""
-    return _InverseSPD.apply(matrix)  # type: ignore[no-any-return, no-untyped-call]
+    return _InverseSPD.apply(matrix)
 
 
 def _identity(like: Tensor) -> Tensor:

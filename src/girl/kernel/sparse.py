@@ -55,7 +55,7 @@ class _Project(torch.autograd.Function):
 
 def project(features: Tensor, y: Tensor, turned: Tensor) -> Tensor:
     """Φᵀy (r x m) in O(nnz(y) r), differentiable in the features; ``turned`` is :func:`transpose` of ``y``."""
-    return _Project.apply(features, y, turned)  # type: ignore[no-any-return, no-untyped-call]
+    return _Project.apply(features, y, turned)
 
 
 def chunks(y: Tensor, size: int) -> list[Tensor]:

@@ -70,12 +70,12 @@ class _ResidualSums(torch.autograd.Function):
 
 def gram(features: Tensor) -> Tensor:
     """ΦᵀΦ (r x r), differentiable."""
-    return _Gram.apply(features)  # type: ignore[no-any-return, no-untyped-call]
+    return _Gram.apply(features)
 
 
 def own_weight(features: Tensor, core: Tensor) -> Tensor:
     """The diagonal of ΦMΦᵀ (n), differentiable in both; M (r x r) is symmetric."""
-    return _OwnWeight.apply(features, core)  # type: ignore[no-any-return, no-untyped-call]
+    return _OwnWeight.apply(features, core)
 
 
 def residual_sums(y: Tensor, features: Tensor, fit: Tensor, inflate: Tensor | None, p: float) -> Tensor:
@@ -83,4 +83,4 @@ def residual_sums(y: Tensor, features: Tensor, fit: Tensor, inflate: Tensor | No
 
     One step, because the n x m residual is the largest matrix here: it is kept once, scaled in place.
     """
-    return _ResidualSums.apply(y, features, fit, inflate, p)  # type: ignore[no-any-return, no-untyped-call]
+    return _ResidualSums.apply(y, features, fit, inflate, p)

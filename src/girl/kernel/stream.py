@@ -63,4 +63,4 @@ def _plus(a: Tensor | None, b: Tensor | None) -> Tensor | None:
 def stream(function: ChunkFunction, sources: Sequence[Rows], shared: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The elementwise sum of ``function`` over all chunks of ``sources``, differentiable in sources and shared."""
     tokens = (source.token for source in sources)
-    return _Stream.apply(function, sources, *tokens, *shared)  # type: ignore[no-any-return, no-untyped-call]
+    return _Stream.apply(function, sources, *tokens, *shared)
