@@ -23,4 +23,4 @@ nitpicky = False
 
 html_theme = "furo"
 html_title = "girl"
-exclude_patterns = ["_build", "generated/*.md"]
+exclude_patterns = ["_build", "generated/*.md", "figures/*.md"]

@@ -47,7 +47,7 @@ def gradient_matches(loss: KRLoss, x: Tensor, y: Tensor, rtol: float = 1e-4, ato
 )
 @pytest.mark.parametrize("p", NORMS)
 def test_gradient_is_finite_differences(bandwidth, features, smoother, residual, p):
-    x, y = normal(14, 3), normal(14, 4, seed=1)
+    x, y = normal(11, 3), normal(11, 2, seed=1)
     chunks = (100,) if features == "exact" else (100, 5)
     landmarks = ("uniform", "rpcholesky") if features == "nystrom" else ("uniform",)
     for chunk, kind in itertools.product(chunks, landmarks):
@@ -104,10 +104,10 @@ def test_fourier_features_converge_to_exact():
     exact = value(loss_of(), x, y)
     errors = [
         sum(float((value(loss_of(features="fourier", rank=r), x, y, seed=s) / exact - 1).abs()) for s in range(8))
-        for r in (64, 1024, 16384)
+        for r in (16, 128, 1024)
     ]
     assert errors[2] < errors[1] / 2 < errors[0] / 4
-    assert errors[2] / 8 < 0.01
+    assert errors[2] / 8 < 0.02
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_leave_one_out_is_n_refits(features, p):
     torch.testing.assert_close(found, refits, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("n", [60, 700])
+@pytest.mark.parametrize("n", [60, 300])
 @pytest.mark.parametrize("case", list(awkward(16)))
 def test_float32_agrees_with_float64(case, n):
     x = awkward(n, torch.float32)[case]
@@ -215,7 +215,7 @@ def test_float32_agrees_with_float64(case, n):
             rho = value(loss, rows, y.to(dtype))
             assert rho.dtype == dtype
             (grad,) = torch.autograd.grad(rho, rows)
-            found.append((float(rho), grad.double()))
+            found.append((rho.item(), grad.double()))
         (single, single_grad), (double, double_grad) = found
         # A loss or a gradient that is zero up to rounding has no relative error of its own.
         scale = float(y.std(0).mean())

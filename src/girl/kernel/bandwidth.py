@@ -13,8 +13,11 @@ Bandwidth = Literal["mean", "median"] | float
 
 BANDWIDTHS = ("mean", "median")
 
-#: The median looks at the pairs of at most this many rows: 130,816 distances fix it to about 0.3 %.
+#: Up to this many rows the median is that of all pairs; of more rows it is that of :data:`MEDIAN_PAIRS` random pairs.
 MEDIAN_ROWS = 512
+
+#: Enough to fix the median to about one percent.
+MEDIAN_PAIRS = 32_768
 
 
 def squared_width(rows: Rows, bandwidth: Bandwidth, generator: torch.Generator | None = None) -> Tensor:
@@ -23,8 +26,8 @@ def squared_width(rows: Rows, bandwidth: Bandwidth, generator: torch.Generator |
     - ``"mean"``: the mean of all n² squared distances, which is twice the total variance of the columns and so costs
       O(nd): :math:`\frac1{n^2}\sum_{ij}\|x_i-x_j\|^2 = \frac2n\sum_i\|x_i-\bar x\|^2`. It counts the n zeros on the
       diagonal, as the published estimator does.
-    - ``"median"``: the median squared distance of distinct pairs, among up to :data:`MEDIAN_ROWS` rows drawn with
-      ``generator``. Its gradient is that of the one pair that is the median.
+    - ``"median"``: the median squared distance of distinct rows: of all pairs if there are up to :data:`MEDIAN_ROWS`
+      rows, else of random pairs drawn with ``generator``. Its gradient is that of the one pair that is the median.
     - a number: :math:`\sigma` itself.
 
     The first two make the loss invariant under the scale of x: a representation cannot lower it by growing.
@@ -44,15 +47,23 @@ def squared_width(rows: Rows, bandwidth: Bandwidth, generator: torch.Generator |
 
 def _median(rows: Rows, generator: torch.Generator | None) -> Tensor:
     x, n = rows.x, len(rows)
-    chosen = torch.arange(n, device=x.device)
-    if n > MEDIAN_ROWS:
-        chosen = draw_rows(n, MEDIAN_ROWS, x.device, generator)
-    some = x[chosen].to(rows.center.dtype)
-    first, second = torch.triu_indices(len(chosen), len(chosen), offset=1, device=x.device)
-    # Distances are taken by differences: the product formula would lose close pairs to cancellation.
-    distance = torch.cdist(some, some, compute_mode="donot_use_mm_for_euclid_dist")[first, second]
-    at = distance.median(dim=0).indices
-    pair = rows.take(torch.stack([chosen[first[at]], chosen[second[at]]])).to(rows.center.dtype)
+    if n <= MEDIAN_ROWS:
+        first, second = torch.triu_indices(n, n, offset=1, device=x.device)
+    else:
+        source = generator.device if generator is not None else x.device
+        first = torch.randint(n, (MEDIAN_PAIRS,), generator=generator, device=source)
+        step = torch.randint(1, n, (MEDIAN_PAIRS,), generator=generator, device=source)  # never back to the first
+        first, second = first.to(x.device), ((first + step) % n).to(x.device)
+    dtype = rows.center.dtype
+    # By differences: the product formula would lose close pairs to cancellation.
+    distances = torch.cat(
+        [
+            (x[a].to(dtype) - x[b].to(dtype)).square_().sum(1)
+            for a, b in zip(first.split(4096), second.split(4096), strict=True)
+        ]
+    )
+    at = distances.median(dim=0).indices
+    pair = rows.take(torch.stack([first[at], second[at]])).to(dtype)
     return (pair[0] - pair[1]).square().sum()
 
 

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from girl.kernel.check import check_samples, check_target
 from girl.kernel.features import nystrom_map
+from girl.kernel.norm import SATURATED
 from girl.kernel.rows import Rows
 
 #: Kernel widths tried, relative to the mean squared distance.
@@ -110,7 +111,9 @@ def estimate(x: ArrayLike | Tensor, y: ArrayLike | Tensor | scipy.sparse.spmatri
             keep = eigenvalues / (eigenvalues + strength * eigenvalues[-1])
             left = centered - basis @ (keep.unsqueeze(1) * coordinate)
             own = basis.square() @ keep + 1 / n  # H_ii: the fit's and the intercept's
-            error = (left / (1 - own).clamp(min=1e-9).unsqueeze(1)).square().mean(0)
+            if float(own.max()) > 1 - SATURATED:
+                continue  # a row that is interpolated says nothing of the others: smooth more
+            error = (left / (1 - own).unsqueeze(1)).square().mean(0)
             better = error < best
             if not bool(better.any()):
                 continue
@@ -141,9 +144,11 @@ def _candidates(x: Tensor, generator: torch.Generator) -> Iterator[tuple[Tensor,
         mean_square = columns.square().sum(1).mean() * 2
         for width in WIDTHS:
             rank = min(RANK, len(x))
-            yield _eigenbasis(
-                nystrom_map(Rows(columns), mean_square * width, rank, "uniform", columns.dtype, generator)(columns)
+            # In float64 and without a gradient, landmarks may nearly coincide: no jitter to speak of.
+            features = nystrom_map(
+                Rows(columns), mean_square * width, rank, "uniform", columns.dtype, generator, jitter=1e-10
             )
+            yield _eigenbasis(features(columns))
 
 
 def _eigenbasis(features: Tensor) -> tuple[Tensor, Tensor]:

@@ -30,7 +30,7 @@ CANDIDATES = 8
 #: Added to the diagonal of the landmarks' kernel matrix. Landmarks that nearly coincide act as derivatives of the
 #: kernel and carry information in directions that float32 cannot resolve: at this level the way back amplifies its
 #: rounding to less than one percent. Both types use it, so that both give the same answer.
-JITTER = 3e-5
+JITTER = 3e-4
 
 
 @dataclass(frozen=True)
@@ -138,13 +138,14 @@ def nystrom_map(
     landmarks: Landmarks,
     dtype: torch.dtype,
     generator: torch.Generator | None = None,
+    jitter: float | None = None,
 ) -> FeatureMap:
     r"""Nyström features :math:`\Phi = K_{nL} L^{-\top}`, :math:`K_{LL} = LL^\top`, for ``rank`` rows as landmarks.
 
     :math:`\Phi\Phi^\top = K_{nL}K_{LL}^{-1}K_{Ln}` is exact on the landmarks, and everywhere once they are all rows.
     :math:`K_{nL}` is multiplied out *before* any product over the n rows: products of the bare :math:`K_{nL}` would
     square a condition number that float32 can only just carry. :data:`JITTER` keeps the factor finite where
-    landmarks repeat; with every row a landmark in float64 there is nothing to trade, and it is next to nothing.
+    landmarks repeat; with every row a landmark, in the wide type, there is nothing to trade, and it is next to nothing.
     """
     rank = min(rank, len(rows))
     if landmarks == "uniform":
@@ -153,7 +154,8 @@ def nystrom_map(
         chosen = _pivoted_rows(rows.x, rows.center, width.detach(), rank, generator)
     pivot = rescaled(rows.take(chosen), rows.center, _factor(width, wide(rows.x)))  # r × d
     gram = gaussian(pivot, pivot)
-    jitter = 1e-10 if rank == len(rows) and dtype == torch.float64 else JITTER
+    if jitter is None:
+        jitter = 1e-10 if rank == len(rows) and dtype == torch.float64 else JITTER
     identity = torch.eye(len(chosen), dtype=gram.dtype, device=gram.device)
     lower = torch.linalg.cholesky(gram + jitter * identity)
     whiten = torch.linalg.solve_triangular(lower, identity, upper=False).T.to(dtype)  # r × r

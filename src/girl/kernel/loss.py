@@ -118,8 +118,9 @@ class KRLoss(nn.Module):
         targets = tuple(check_target(y, x, position) for position, y in enumerate(targets))
         leave_one_out = self.residual == "loo"
         dtype = working(x)
-        # The smoothers that cut the spectrum divide by eigenvalues down to their level: float32 sums would not do.
-        work = wide(x) if self.smoother.cuts else dtype
+        # The smoothers that cut the spectrum divide by eigenvalues down to their level: float32 sums would not do. With
+        # as many features as rows there is no work to save, and K in full is as ill-conditioned as it gets.
+        work = wide(x) if self.smoother.cuts or self.rank >= x.shape[0] else dtype
         rows = Rows(x, self.chunk)
         width = squared_width(rows, self.bandwidth, generator)
         kind = self.features

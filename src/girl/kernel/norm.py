@@ -29,12 +29,12 @@ def without_noise(values: Tensor, p: float) -> Tensor:
 
 
 def power_sums(values: Tensor, p: float) -> Tensor:
-    """The sum over rows of |v|^p, one for each column."""
+    r"""The sum over rows of :math:`|v|^p`, one for each column."""
     return values.square().sum(0) if p == 2 else values.abs().pow(p).sum(0)
 
 
 def column_scale(y: Tensor) -> Tensor:
-    """The largest entry of each column in size (1 for a zero column): |R/s|^p stays in range for any p."""
+    r"""The largest entry of each column in size (1 for a zero column): :math:`|R/s|^p` stays in range for any p."""
     low, high = y.detach().aminmax(dim=0)
     largest = torch.maximum(high, -low)
     return largest.where(largest > 0, 1.0)
