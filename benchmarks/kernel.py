@@ -28,6 +28,7 @@ from torch import Tensor
 from girl import KRLoss
 from girl.experiments.record import provenance
 from girl.files import write_json
+from girl.kernel.loss import MANY_CHUNKS, ONE_CHUNK
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 
@@ -127,7 +128,7 @@ def measure_scaling(n: int) -> dict[str, float]:
     took = seconds(loss, x, y, repeats=3 if n <= 300_000 else 1)
     inputs = (x.numel() + y.numel()) * 4
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
-    chunks = -(-n // loss.chunk)
+    chunks = 1 if n <= ONE_CHUNK else -(-n // MANY_CHUNKS)
     return {
         "n": n,
         "seconds": took,
@@ -208,7 +209,7 @@ def main() -> None:
     arguments = parser.parse_args()
     quick = arguments.quick
     against_sizes = (256, 512) if quick else (512, 1024, 2048, 4096)
-    scaling_sizes = (8192, 16384) if quick else (16_384, 65_536, 262_144, 1_048_576)
+    scaling_sizes = (4096, 9000) if quick else (16_384, 65_536, 262_144, 1_048_576)
     result: dict[str, Any] = {"benchmark": "kernel", "quick": quick, "threads": torch.get_num_threads()}
     result["provenance"] = provenance()
     result["matmul_flops_per_second"] = rate = apart(matmul_rate)

@@ -19,6 +19,12 @@ from girl.kernel.smoother import SMOOTHERS, SmootherName
 Residual = Literal["loo", "insample"]
 RESIDUALS = ("loo", "insample")
 
+#: Up to this many rows are one chunk, whose features serve both passes and the way back.
+ONE_CHUNK = 8192
+
+#: Of more rows this many are held at a time: large enough for fast products, small enough to stay in the cache.
+MANY_CHUNKS = 1024
+
 
 class KRLoss(nn.Module):
     r"""The kernel-regression loss of Fishman et al. (ICML 2023), exact or of low rank, in-sample or leave-one-out.
@@ -51,7 +57,8 @@ class KRLoss(nn.Module):
         residual: ``"loo"`` for leave-one-out (exact for ridge at a fixed bandwidth), or ``"insample"``.
         p: the norm, at least 1.
         landmarks: how Nyström chooses rows: ``"uniform"``, or ``"rpcholesky"``, slightly better and slower.
-        chunk: rows held at a time on the low-rank paths. It changes memory, not the value.
+        chunk: rows held at a time on the low-rank paths; by default all of them up to 8,192, else 1,024. It changes
+            time and memory, not the value.
 
     Example:
         >>> import torch, girl
@@ -72,7 +79,7 @@ class KRLoss(nn.Module):
         p: float = 2.0,
         *,
         landmarks: Landmarks = "uniform",
-        chunk: int = 8192,
+        chunk: int | None = None,
     ) -> None:
         super().__init__()
         if isinstance(bandwidth, str):
@@ -87,7 +94,8 @@ class KRLoss(nn.Module):
         check_choice("residual", residual, RESIDUALS)
         check_number("p", p, 1)
         check_choice("landmarks", landmarks, LANDMARKS)
-        check_whole("chunk", chunk, 1)
+        if chunk is not None:
+            check_whole("chunk", chunk, 1)
         kind = SMOOTHERS[smoother]
         self.bandwidth = bandwidth
         self.features = features
@@ -121,7 +129,7 @@ class KRLoss(nn.Module):
         # The smoothers that cut the spectrum divide by eigenvalues down to their level: float32 sums would not do. With
         # as many features as rows there is no work to save, and K in full is as ill-conditioned as it gets.
         work = wide(x) if self.smoother.cuts or self.rank >= x.shape[0] else dtype
-        rows = Rows(x, self.chunk)
+        rows = Rows(x, self.chunk or (x.shape[0] if x.shape[0] <= ONE_CHUNK else MANY_CHUNKS))
         width = squared_width(rows, self.bandwidth, generator)
         kind = self.features
         if kind == "auto":
@@ -154,7 +162,7 @@ def kr_loss(
     residual: Residual = "loo",
     p: float = 2.0,
     landmarks: Landmarks = "uniform",
-    chunk: int = 8192,
+    chunk: int | None = None,
     generator: torch.Generator | None = None,
 ) -> Tensor:
     """The functional form of :class:`KRLoss`: the sum over ``targets`` of ρ̂(target | x)."""
