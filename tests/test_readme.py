@@ -29,8 +29,8 @@ def test_python(code, tmp_path):
 def test_shell(block, tmp_path):
     """Lines run in order in one folder, on the installed command; `make` lines run in the project itself.
 
-    `make test` is what runs this, and `make bench` takes minutes and a quiet machine: of these only that the recipe stands
-    is asked. Cloning needs a network.
+    `make test` is what runs this, and `make bench` takes minutes and a quiet machine: of these two only that the
+    recipe stands is asked. Cloning needs a network.
     """
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     for line in block.strip().splitlines():
