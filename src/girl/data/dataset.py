@@ -1,0 +1,41 @@
+"""A graph with what is known about it: the one thing that is handed from the data room to all others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+#: Train, validation and test masks, n × k: one column for each of k splits.
+Masks = tuple[Tensor, Tensor, Tensor]
+
+
+@dataclass(frozen=True)
+class NodeDataset:
+    """A graph whose nodes carry labels, and the splits that its authors fixed.
+
+    Several graphs (PPI) are their disjoint union: messages cannot pass between them, so nothing changes, and every
+    split is a set of nodes.
+    """
+
+    name: str
+    """As :func:`girl.datasets.load` knows it, such as ``cora``."""
+    data: Data
+    """``x`` (n × d; CSR where most entries are zero, else dense), ``edge_index`` (2 × m), ``y`` (n, or n × c for
+    several labels at once; class -1 means unknown)."""
+    classes: int
+    multilabel: bool = False
+    inductive: bool = False
+    """Training, of the encoder too, sees the training nodes and the edges among them only."""
+    fixed: dict[str, Masks] = field(default_factory=dict)
+    """Splits that come with the data, by protocol."""
+    protocols: tuple[str, ...] = ()
+    """The protocols that make sense here, the field's low-label one first."""
+    stand_in: bool = False
+    """A random graph of the same shape and raw format, not the data itself."""
+
+    @property
+    def title(self) -> str:
+        """The name for tables; a stand-in says so."""
+        return f"{self.name} (stand-in)" if self.stand_in else self.name
