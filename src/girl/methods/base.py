@@ -1,0 +1,54 @@
+"""What every method is to the training loop: a module with a loss for a batch and representations for a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from girl.nn.features import Features
+from girl.nn.graph import Graph
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A graph, or a part of one."""
+
+    x: Features
+    graph: Graph
+    nodes: Tensor | None = None
+    """Which nodes of the training graph these are; all of them if None."""
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return self.graph.nodes
+
+    def of(self, whole: Tensor) -> Tensor:
+        """Rows of a matrix of the whole training graph that belong to this batch."""
+        return whole if self.nodes is None else whole[self.nodes]
+
+    def part(self, nodes: Tensor) -> Batch:
+        """The batch of some nodes and the edges among them."""
+        return Batch(self.x.rows(nodes), self.graph.subgraph(nodes), nodes)
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The batch on another device."""
+        nodes = None if self.nodes is None else self.nodes.to(device)
+        return Batch(self.x.to(device), self.graph.to(device), nodes)
+
+
+class Method(nn.Module):
+    """A self-supervised method: it owns its parameters, and every random choice comes from the given generator."""
+
+    def prepare(self, whole: Batch, generator: torch.Generator) -> None:
+        """See the whole training graph once, before the first step. Must give the same from the same state."""
+
+    def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
+        """Terms of the loss by name; their sum is what a step lowers."""
+        raise NotImplementedError
+
+    def embed(self, whole: Batch) -> Tensor:
+        """Representations of all nodes of a graph (n × k), without gradients."""
+        raise NotImplementedError

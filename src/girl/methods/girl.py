@@ -1,0 +1,268 @@
+r"""GIRL: representations that explain the features of a node and of its surroundings, by kernel regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from girl.errors import InputError
+from girl.kernel.bandwidth import BANDWIDTHS
+from girl.kernel.check import check_choice, check_number, check_whole
+from girl.kernel.features import FEATURES
+from girl.kernel.features import Features as KernelFeatures
+from girl.kernel.loss import RESIDUALS, KRLoss, Residual
+from girl.kernel.smoother import SMOOTHERS, SmootherName
+from girl.kernel.sparse import csr
+from girl.methods.base import Batch, Method
+from girl.methods.compress import principal_components
+from girl.nn.encoder import Encoder, EncoderSettings
+from girl.nn.operator import take_rows
+
+Target = Literal["input", "neighbour", "mean", "features", "walk", "around", "smooth"]
+TARGETS = get_args(Target)
+#: Targets that depend on the features and the graph only: computed once.
+FIXED = ("features", "around", "smooth")
+
+#: Power iterations of the smoothed features: at teleport 0.1, what is left out weighs 12 %, and is smoother still.
+SMOOTH_STEPS = 20
+
+
+@dataclass(frozen=True)
+class GIRLSettings:
+    """What the representations have to explain, and how that is measured."""
+
+    targets: tuple[Target, ...] = ("features", "smooth")
+    """What a layer explains. Of the features: features (the node's own), walk (those at the end of a random walk),
+    around (mean over the node and its neighbours), smooth (personalised PageRank). Of the layer's own input: input,
+    neighbour (of one random neighbour), mean (over the neighbours)."""
+    at: Literal["last", "every"] = "last"
+    """Which layers explain: the last, or every one."""
+    mode: Literal["joint", "greedy"] = "joint"
+    """Whether gradients pass from layer to layer (joint) or are cut (greedy)."""
+    target_rank: int = 256
+    """Principal components that stand for a target of fixed features; 0: all columns as they are."""
+    standardise: bool = False
+    """Whether every column of a target counts the same, rather than by its spread."""
+    smoothing: float = 0.1
+    """Teleport probability of the target "smooth": the smaller, the farther it looks."""
+    walk: int = 2
+    """Longest random walk of the target "walk"; lengths are drawn from 1 to this."""
+    dropout: float = 0.5
+    """Share of the features hidden from the encoder at each step."""
+    edge_dropout: float = 0.0
+    """Share of the edges hidden from the encoder at each step."""
+    rows: int = 4096
+    """Nodes drawn for the loss at each step; 0: all."""
+    bandwidth: float | Literal["mean", "median"] = "mean"
+    """Kernel width: mean or median of the squared distances, or a number."""
+    kernel: KernelFeatures = "fourier"
+    """How the kernel is represented: fourier, nystrom, exact or auto."""
+    rank: int = 256
+    """Features of the kernel on the low-rank paths."""
+    smoother: SmootherName = "ridge"
+    """Kernel smoother: ridge, clamp or projection."""
+    strength: float | None = None
+    """Strength of the smoother; by default 1e-3 for ridge, 1 for clamp, 1e-4 for projection."""
+    residual: Residual = "loo"
+    """Residuals: loo (leave-one-out) or insample."""
+
+    def __post_init__(self) -> None:
+        try:
+            if not self.targets:
+                raise ValueError(f"targets: given none, expected one or more of {', '.join(TARGETS)}")
+            for target in self.targets:
+                check_choice("targets", target, TARGETS)
+            check_choice("at", self.at, ("last", "every"))
+            check_choice("mode", self.mode, ("joint", "greedy"))
+            check_choice("kernel", self.kernel, FEATURES)
+            check_choice("smoother", self.smoother, SMOOTHERS)
+            check_choice("residual", self.residual, RESIDUALS)
+            if isinstance(self.bandwidth, str):
+                check_choice("bandwidth", self.bandwidth, BANDWIDTHS)
+            check_whole("target_rank", self.target_rank, 0)
+            check_whole("walk", self.walk, 1)
+            check_whole("rows", self.rows, 0)
+            check_whole("rank", self.rank, 1)
+            check_number("smoothing", self.smoothing, 0, 1, low_open=True)
+            check_number("dropout", self.dropout, 0, 1)
+            check_number("edge_dropout", self.edge_dropout, 0, 1)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        if self.mode == "greedy" and self.at == "last":
+            raise InputError('at: given "last" with mode "greedy", expected "every": layers below would not be trained')
+
+    def kr_loss(self) -> KRLoss:
+        """The loss that these settings describe."""
+        return KRLoss(self.bandwidth, self.kernel, self.rank, self.smoother, self.strength, self.residual)
+
+
+class GIRLMethod(Method):
+    r"""GIRL: the layers of an encoder explain features, by the kernel-regression loss ρ̂.
+
+    The paper's objective lets every layer explain its input and that of one random in-neighbour,
+
+    .. math:: L = \sum_{l=1}^d \hat\rho(H^{(l-1)}|H^{(l)}) + \hat\rho(Z^{(l-1)}|H^{(l)}),
+
+    that is ``targets=("input", "neighbour"), at="every"``. By default the last layer explains the features themselves
+    and their smoothed version, seeing the features only in part: what it must find is what a node's surroundings have
+    in common, and no layer can pass by keeping everything.
+
+    Targets are detached and scaled so that a term reads as the share of the target's spread that is lost: 0, all kept;
+    1, nothing.
+
+    Args:
+        inputs: columns of the features.
+        encoder: what the encoder is made of.
+        settings: what it explains.
+    """
+
+    directions: Tensor
+    feature_mean: Tensor
+
+    def __init__(self, inputs: int, encoder: EncoderSettings, settings: GIRLSettings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.encoder = Encoder(inputs, encoder)
+        self.kr = settings.kr_loss()
+        self._fixed: dict[str, Tensor] = {}
+        # The features' part of the representation, for output "all": wide ones by their principal components.
+        kept = min(inputs, encoder.hidden) if encoder.output == "all" else 0
+        self.register_buffer("directions", torch.zeros(inputs, kept))
+        self.register_buffer("feature_mean", torch.zeros(inputs if kept else 0))
+
+    def prepare(self, whole: Batch, generator: torch.Generator) -> None:
+        """The targets that do not change, each by its principal components."""
+        for target in self.settings.targets:
+            if target in FIXED:
+                self._fixed[target] = self._fixed_target(target, whole, generator)
+        if self.directions.numel():
+            n, d = whole.x.shape
+            rank = min(self.directions.shape[1], n)
+            found = principal_components(whole.x.__matmul__, whole.x.t_matmul, (n, d), rank, generator)
+            self.directions[:, :rank], self.feature_mean[:] = found[1], found[2]
+
+    def _fixed_target(self, target: str, whole: Batch, generator: torch.Generator) -> Tensor:
+        x, graph = whole.x, whole.graph
+        n, d = x.shape
+
+        def surroundings(z: Tensor, turned: bool = False) -> Tensor:
+            match target:
+                case "around":
+                    return graph.looped.mean.t_matmul(z) if turned else graph.looped.mean @ z
+                case "smooth":
+                    return graph.smooth(z, self.settings.smoothing, SMOOTH_STEPS, turned)
+                case _:
+                    return z
+
+        rank = self.settings.target_rank
+        if not rank or (rank >= d and x.sparse is None):
+            if target == "features" and x.sparse is not None and x.offset is None:
+                return _scaled_sparse(x.sparse.matrix, self.settings.standardise)
+            return _scaled(surroundings(x.dense()), self.settings.standardise)
+        scores, _, _ = principal_components(
+            lambda w: surroundings(x @ w),
+            lambda z: x.t_matmul(surroundings(z, turned=True)),
+            (n, d),
+            min(rank, n, d),
+            generator,
+        )
+        return _scaled(scores, self.settings.standardise)
+
+    def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
+        """ρ̂ of each explaining layer, the mean over its targets."""
+        s = self.settings
+        count = self.encoder.settings.layers
+        nodes = torch.arange(batch.size, device=batch.x.device)
+        if 0 < s.rows < batch.size:
+            nodes = torch.randperm(batch.size, generator=generator, device=batch.x.device)[: s.rows]
+        seen = batch.x.dropout(s.dropout, generator)
+        graph = batch.graph.drop_edges(s.edge_dropout, generator) if s.edge_dropout else batch.graph
+        rows = nodes if len(nodes) < batch.size else None
+        outputs = self.encoder(seen, graph, rows, greedy=s.mode == "greedy")
+        found = {}
+        for layer in range(count) if s.at == "every" else [count - 1]:
+            output = outputs[layer] if layer == count - 1 or rows is None else outputs[layer][rows]
+            targets = [self._target(t, layer, outputs, nodes, batch, generator) for t in s.targets]
+            found[f"layer {layer + 1}"] = self.kr(output, *targets, generator=generator) / len(targets)
+        return found
+
+    def _target(
+        self, target: Target, layer: int, outputs: list[Tensor], nodes: Tensor, batch: Batch, generator: torch.Generator
+    ) -> Tensor:
+        if target in FIXED:
+            whole = self._fixed[target]
+            return _take(whole, nodes if batch.nodes is None else batch.nodes[nodes])
+        graph = batch.graph
+        if target == "walk":
+            steps = int(torch.randint(1, self.settings.walk + 1, (), generator=generator, device=generator.device))
+            for _ in range(steps):
+                nodes = graph.neighbours(nodes, generator)
+            return _scaled(batch.x.dense(nodes), self.settings.standardise)
+        if target == "neighbour":
+            nodes = graph.neighbours(nodes, generator)
+        if layer == 0:
+            below = batch.x.dense(None if target == "mean" else nodes)
+        else:
+            below = outputs[layer - 1].detach()
+            below = below if target == "mean" else below[nodes]
+        if target == "mean":
+            below = graph.mean.rows(nodes) @ below
+        return _scaled(below, self.settings.standardise)
+
+    @torch.no_grad()
+    def embed(self, whole: Batch) -> Tensor:
+        """The representations of all nodes, computed layer by layer."""
+        s = self.encoder.settings
+        was_training = self.training
+        self.eval()
+        parts = s.layers if s.output != "last" else 1
+        kept = self.directions.shape[1]
+        out = torch.empty(whole.size, kept + parts * s.hidden, device=whole.x.device)
+        if kept:
+            out[:, :kept] = whole.x @ self.directions - self.feature_mean @ self.directions
+            _finish(out[:, :kept], s.unit)
+        at = kept
+        for index, layer in enumerate(self.encoder.by_layer(whole.x, whole.graph)):
+            if s.output == "last" and index < s.layers - 1:
+                continue
+            part = out[:, at : at + s.hidden]
+            part.copy_(layer)
+            if parts > 1 or kept or s.unit:
+                _finish(part, s.unit)
+            at += s.hidden
+        self.train(was_training)
+        return out
+
+
+def _finish(part: Tensor, unit: bool) -> None:
+    """Scale a part of the representation in place: each row to length 1, or all by one number to a mean length of 1."""
+    if unit:
+        functional.normalize(part, out=part)
+    else:
+        part.div_(part.square().sum(1).mean().sqrt().clamp(min=1e-12))
+
+
+def _take(whole: Tensor, nodes: Tensor) -> Tensor:
+    return whole[nodes] if whole.layout == torch.strided else take_rows(whole, nodes)
+
+
+def _scaled(target: Tensor, standardise: bool) -> Tensor:
+    """Centred, and scaled so that ρ̂ is 1 when nothing is explained: each column by its spread, or all by the mean."""
+    target = target - target.mean(0)
+    spread = target.square().mean(0).sqrt()
+    if standardise:
+        return target / spread.where(spread > 1e-6, 1.0)
+    return target / spread.mean().clamp(min=1e-12)
+
+
+def _scaled_sparse(target: Tensor, standardise: bool) -> Tensor:
+    """The same for a CSR target, whose zeros must stay zero: it is not centred."""
+    n, d = target.shape
+    squares = torch.zeros(d, device=target.device).index_add_(0, target.col_indices(), target.values().square())
+    spread = (squares / n).sqrt()
+    spread = spread.where(spread > 1e-6, 1.0) if standardise else spread.mean().expand(d)
+    return csr(target.crow_indices(), target.col_indices(), target.values() / spread[target.col_indices()], (n, d))

@@ -1,0 +1,1 @@
+"""Encoders: message passing on sparse operators, with a sparse path for the features of the first layer."""

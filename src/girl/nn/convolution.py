@@ -1,0 +1,219 @@
+r"""Message-passing layers, each in two strokes: what every node may read, and what chosen nodes make of it.
+
+The strokes are separate so that the last layer of a training step can be computed for the drawn rows only, and so that
+a large graph can be embedded layer by layer in chunks of nodes. The formulas are those of torch_geometric's layers of
+the same names, and the tests hold them to it. What is ours is the order of the products: features, wide and sparse, are
+mapped before they are passed on; hidden layers are passed on as they are and mapped where they arrive, so that a layer
+needs no second copy of its input and the map is applied to the wanted rows only.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.utils import scatter, softmax
+
+from girl.nn.features import Features
+from girl.nn.graph import Graph
+from girl.nn.operator import Operator
+
+Conv = Literal["gcn", "gatv2", "graphconv", "sage", "gin", "sgc", "appnp"]
+CONVS = get_args(Conv)
+
+Input = Tensor | Features
+
+
+class Linear(nn.Module):
+    r"""x W + b, for dense rows or :class:`~girl.nn.features.Features`."""
+
+    def __init__(self, inputs: int, outputs: int, bias: bool = True) -> None:
+        super().__init__()
+        bound = math.sqrt(6 / (inputs + outputs))  # Glorot & Bengio (2010)
+        self.weight = nn.Parameter(torch.empty(inputs, outputs).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.zeros(outputs)) if bias else None
+
+    def forward(self, x: Input) -> Tensor:
+        out = x @ self.weight
+        return out if self.bias is None else out + self.bias
+
+
+def take(x: Input, rows: Tensor | None) -> Input:
+    """Some rows of an input, or all."""
+    if rows is None:
+        return x
+    return x.rows(rows) if isinstance(x, Features) else x[rows]
+
+
+def of_rows(operator: Operator, rows: Tensor | None) -> Operator:
+    """An operator for some of its rows, or all."""
+    return operator if rows is None else operator.rows(rows)
+
+
+def mapped_early(linear: Linear, x: Input) -> Tensor:
+    """Features are mapped before they are passed on; a layer's output is not."""
+    return linear(x) if isinstance(x, Features) else x
+
+
+def mapped_late(linear: Linear, x: Input, heard: Tensor) -> Tensor:
+    """The map of what was heard, unless it was applied early."""
+    return heard if isinstance(x, Features) else linear(heard)
+
+
+class Convolution(nn.Module):
+    """One layer. ``forward(x, graph, rows)`` gives the outputs of ``rows`` (all if not given)."""
+
+    def sources(self, x: Input, graph: Graph) -> Tensor:
+        """What every node offers to its neighbours (n × k)."""
+        raise NotImplementedError
+
+    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
+        """What the nodes ``rows`` make of what they hear."""
+        raise NotImplementedError
+
+    def forward(self, x: Input, graph: Graph, rows: Tensor | None = None) -> Tensor:
+        return self.gather(self.sources(x, graph), x, graph, rows)
+
+
+class GCN(Convolution):
+    r""":math:`\hat A^K X W + b`, with :math:`\hat A=\hat D^{-1/2}(A+I)\hat D^{-1/2}`.
+
+    K = 1 is the layer of Kipf & Welling (2017), K > 1 that of Wu et al. (2019), here called ``sgc``.
+    """
+
+    def __init__(self, inputs: int, outputs: int, hops: int = 1) -> None:
+        super().__init__()
+        self.linear = Linear(inputs, outputs, bias=False)
+        self.bias = nn.Parameter(torch.zeros(outputs))
+        self.hops = hops
+
+    def sources(self, x: Input, graph: Graph) -> Tensor:
+        z = mapped_early(self.linear, x)
+        for _ in range(self.hops - 1):
+            z = graph.gcn @ z
+        return z
+
+    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
+        return mapped_late(self.linear, x, of_rows(graph.gcn, rows) @ sources) + self.bias
+
+
+class APPNP(Convolution):
+    r""":math:`\Pi X W + b`, with :math:`\Pi` K steps of personalised PageRank (Gasteiger et al., 2019)."""
+
+    def __init__(self, inputs: int, outputs: int, hops: int = 10, teleport: float = 0.1) -> None:
+        super().__init__()
+        self.linear = Linear(inputs, outputs, bias=False)
+        self.bias = nn.Parameter(torch.zeros(outputs))
+        self.hops, self.teleport = hops, teleport
+
+    def sources(self, x: Input, graph: Graph) -> Tensor:
+        return graph.smooth(mapped_early(self.linear, x), self.teleport, self.hops)
+
+    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
+        return mapped_late(self.linear, x, sources if rows is None else sources[rows]) + self.bias
+
+
+class SAGE(Convolution):
+    r""":math:`D^{-1}A X W_n + X W_r + b` (Hamilton et al., 2017): the mean of the neighbours, and the node itself."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.neighbours = Linear(inputs, outputs, bias=False)
+        self.root = Linear(inputs, outputs)
+
+    def operator(self, graph: Graph) -> Operator:
+        """How what the neighbours say is put together."""
+        return graph.mean
+
+    def sources(self, x: Input, graph: Graph) -> Tensor:
+        return mapped_early(self.neighbours, x)
+
+    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
+        heard = of_rows(self.operator(graph), rows) @ sources
+        return mapped_late(self.neighbours, x, heard) + self.root(take(x, rows))
+
+
+class GraphConv(SAGE):
+    r""":math:`A X W_n + X W_r + b` (Morris et al., 2019): as SAGE, with the sum of the neighbours."""
+
+    def operator(self, graph: Graph) -> Operator:
+        return graph.sum
+
+
+class GIN(Convolution):
+    r""":math:`\mathrm{MLP}((1+\epsilon)X + AX)` (Xu et al., 2019), with a two-layer perceptron and a learned ε.
+
+    The first map of the perceptron is linear, so it is applied before the sum: a sparse input stays sparse.
+    """
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.first = Linear(inputs, outputs, bias=False)
+        self.bias = nn.Parameter(torch.zeros(outputs))
+        self.second = Linear(outputs, outputs)
+        self.epsilon = nn.Parameter(torch.zeros(()))
+
+    def sources(self, x: Input, graph: Graph) -> Tensor:
+        return mapped_early(self.first, x)
+
+    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
+        own = sources if rows is None else sources[rows]
+        heard = of_rows(graph.sum, rows) @ sources + (1 + self.epsilon) * own
+        return self.second((mapped_late(self.first, x, heard) + self.bias).relu())
+
+
+class GATv2(Convolution):
+    r"""Attention of Brody et al. (2022) over the neighbours and the node itself.
+
+    .. math::
+        \alpha_{ij} = \mathrm{softmax}_j\; a^\top \mathrm{LeakyReLU}(X_i W_t + X_j W_s), \qquad
+        H_i = \sum_j \alpha_{ij} X_j W_s + b
+
+    Heads share the width: each has ``outputs / heads`` columns, side by side.
+    """
+
+    def __init__(self, inputs: int, outputs: int, heads: int = 4) -> None:
+        super().__init__()
+        if outputs % heads:
+            raise ValueError(f"hidden: given {outputs}, expected a multiple of heads = {heads}")
+        self.source = Linear(inputs, outputs)
+        self.target = Linear(inputs, outputs)
+        bound = math.sqrt(6 / (outputs // heads + 1))
+        self.attention = nn.Parameter(torch.empty(heads, outputs // heads).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.zeros(outputs))
+        self.heads = heads
+
+    def sources(self, x: Input, graph: Graph) -> Tensor:
+        return self.source(x)
+
+    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
+        edges = graph.looped.adjacency if rows is None else graph.looped.rows(rows)
+        n = edges.shape[0]
+        target = torch.repeat_interleave(torch.arange(n, device=sources.device), edges.crow_indices().diff())
+        read = sources[edges.col_indices()].view(-1, self.heads, self.attention.shape[1])  # edges × heads × c
+        own = self.target(take(x, rows)).view(n, self.heads, -1)[target]
+        score = (nn.functional.leaky_relu(read + own, 0.2) * self.attention).sum(-1)
+        share = softmax(score, target, num_nodes=n)  # edges × heads
+        out = scatter(read * share.unsqueeze(-1), target, dim=0, dim_size=n, reduce="sum")
+        return out.flatten(1) + self.bias
+
+
+def convolution(conv: Conv, inputs: int, outputs: int, heads: int, hops: int, teleport: float) -> Convolution:
+    """A layer by its name."""
+    match conv:
+        case "gcn":
+            return GCN(inputs, outputs)
+        case "sgc":
+            return GCN(inputs, outputs, hops)
+        case "appnp":
+            return APPNP(inputs, outputs, hops, teleport)
+        case "sage":
+            return SAGE(inputs, outputs)
+        case "graphconv":
+            return GraphConv(inputs, outputs)
+        case "gin":
+            return GIN(inputs, outputs)
+        case "gatv2":
+            return GATv2(inputs, outputs, heads)

@@ -1,0 +1,156 @@
+"""The encoder: message-passing layers one upon another, every one of them returned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from girl.errors import InputError
+from girl.kernel.check import check_choice, check_number, check_whole
+from girl.nn.convolution import CONVS, Conv, Convolution, Input, convolution
+from girl.nn.features import NORMALISE, Features, Normalise
+from girl.nn.graph import Graph
+
+Activation = Literal["elu", "prelu", "relu", "none"]
+ACTIVATIONS = get_args(Activation)
+Norm = Literal["none", "batch", "layer"]
+NORMS = get_args(Norm)
+Output = Literal["last", "layers", "all"]
+OUTPUTS = get_args(Output)
+
+#: Nodes whose outputs are made at a time when a graph is embedded layer by layer.
+CHUNK = 65_536
+
+
+@dataclass(frozen=True)
+class EncoderSettings:
+    """What an encoder is made of."""
+
+    conv: Conv = "gcn"
+    """Kind of layer: gcn, gatv2, graphconv, sage, gin; sgc (a linear map and ``hops`` propagations) or appnp (a linear
+    map and personalised PageRank)."""
+    hidden: int = 512
+    """Width of every layer."""
+    layers: int = 2
+    """Number of layers."""
+    activation: Activation = "elu"
+    """What follows each layer: elu, prelu, relu or none."""
+    norm: Norm = "none"
+    """Normalisation between layer and activation: none, batch or layer."""
+    residual: bool = False
+    """Whether each layer but the first adds its input to its output."""
+    heads: int = 4
+    """Heads of a gatv2 layer."""
+    hops: int = 2
+    """Propagations of an sgc or appnp layer."""
+    teleport: float = 0.1
+    """Share of its own signal that a node keeps at each propagation of an appnp layer."""
+    normalise: Normalise = "l2"
+    """Scaling of each node's features: none, l2 (length √d) or zscore (mean 0, spread 1)."""
+    directed: bool = False
+    """Whether messages follow the direction of the edges only."""
+    output: Output = "last"
+    """What represents a node: the last layer, all layers side by side, or all of them and its features."""
+    unit: bool = True
+    """Whether each layer's part of a node's representation is scaled to length 1."""
+
+    def __post_init__(self) -> None:
+        try:
+            check_choice("conv", self.conv, CONVS)
+            check_choice("activation", self.activation, ACTIVATIONS)
+            check_choice("norm", self.norm, NORMS)
+            check_choice("normalise", self.normalise, NORMALISE)
+            check_choice("output", self.output, OUTPUTS)
+            for name in ("hidden", "layers", "heads", "hops"):
+                check_whole(name, getattr(self, name), 1)
+            check_number("teleport", self.teleport, 0, 1, low_open=True)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        if self.conv == "gatv2" and self.hidden % self.heads:
+            raise InputError(f"hidden: given {self.hidden}, expected a multiple of heads = {self.heads}")
+
+
+class Encoder(nn.Module):
+    """Layers H⁽¹⁾..H⁽ᵈ⁾ on the features H⁽⁰⁾ = X of a graph.
+
+    Args:
+        inputs: columns of X.
+        settings: what the layers are.
+    """
+
+    def __init__(self, inputs: int, settings: EncoderSettings) -> None:
+        super().__init__()
+        self.settings = s = settings
+        width = [inputs] + [s.hidden] * s.layers
+        self.convolutions = nn.ModuleList(
+            convolution(s.conv, a, b, s.heads, s.hops, s.teleport) for a, b in pairwise(width)
+        )
+        norm = {"none": nn.Identity, "batch": nn.BatchNorm1d, "layer": nn.LayerNorm}[s.norm]
+        self.norms = nn.ModuleList(norm(s.hidden) for _ in range(s.layers))
+        self.activations = nn.ModuleList(_activation(s.activation, s.hidden) for _ in range(s.layers))
+
+    def convolution(self, index: int) -> Convolution:
+        """The message passing of one layer."""
+        found = self.convolutions[index]
+        assert isinstance(found, Convolution)
+        return found
+
+    def layer(
+        self, index: int, x: Input, graph: Graph, rows: Tensor | None = None, sources: Tensor | None = None
+    ) -> Tensor:
+        """The output of one layer for ``rows`` (all if not given); ``sources`` if they have been computed before."""
+        conv = self.convolution(index)
+        out = conv.gather(conv.sources(x, graph) if sources is None else sources, x, graph, rows)
+        out = self.activations[index](self.norms[index](out))
+        if self.settings.residual and isinstance(x, Tensor):
+            out = out + (x if rows is None else x[rows])
+        return out
+
+    def forward(self, x: Features, graph: Graph, rows: Tensor | None = None, *, greedy: bool = False) -> list[Tensor]:
+        """Every layer's output. The last is computed for ``rows`` only, if given.
+
+        Args:
+            x: features, n × d.
+            graph: the graph.
+            rows: nodes wanted of the last layer.
+            greedy: cut gradients between layers.
+        """
+        outputs: list[Tensor] = []
+        h: Input = x
+        for index in range(self.settings.layers):
+            last = index == self.settings.layers - 1
+            h = self.layer(index, h, graph, rows if last else None)
+            outputs.append(h)
+            if greedy:
+                h = h.detach()
+        return outputs
+
+    @torch.no_grad()
+    def by_layer(self, x: Features, graph: Graph, chunk: int = CHUNK) -> Iterator[Tensor]:
+        """Every layer's output in turn, for all nodes: two layers are in memory at a time, and no neighbourhood is."""
+        h: Input = x
+        for index in range(self.settings.layers):
+            out = torch.empty(graph.nodes, self.settings.hidden, device=graph.device)
+            sources = self.convolution(index).sources(h, graph)
+            for nodes in torch.arange(graph.nodes, device=graph.device).split(chunk):
+                out[nodes[0] : nodes[-1] + 1] = self.layer(index, h, graph, nodes, sources)
+            del sources
+            h = out
+            yield out
+
+
+def _activation(name: Activation, width: int) -> nn.Module:
+    match name:
+        case "elu":
+            return nn.ELU()
+        case "prelu":
+            return nn.PReLU(width)
+        case "relu":
+            return nn.ReLU()
+        case "none":
+            return nn.Identity()

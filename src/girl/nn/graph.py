@@ -1,0 +1,150 @@
+r"""A graph as the operators that message passing needs, each made once, when first asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from girl.kernel.sparse import csr
+from girl.nn.operator import Operator, take_rows
+
+
+class Graph:
+    """Nodes 0..n-1 and edges j → i, kept as the CSR matrix whose row i holds the in-neighbours j of node i.
+
+    Self-loops are dropped and multiple edges count once: every operator below adds the loops it needs.
+    """
+
+    def __init__(self, adjacency: Tensor, symmetric: bool) -> None:
+        self.adjacency = adjacency  # n × n, CSR of ones
+        self.symmetric = symmetric
+
+    @classmethod
+    def from_edges(cls, edge_index: Tensor, nodes: int, directed: bool = False) -> Graph:
+        """From edges source → target (2 × m). Unless ``directed``, each edge is used both ways."""
+        source, target = edge_index[0], edge_index[1]
+        if not directed:
+            source, target = torch.cat([source, target]), torch.cat([target, source])
+        keep = source != target
+        place = torch.unique(target[keep] * nodes + source[keep])
+        count = torch.bincount(place // max(nodes, 1), minlength=nodes)
+        crow = torch.cat([count.new_zeros(1), count.cumsum(0)])
+        ones = torch.ones(place.numel(), device=place.device)
+        adjacency = csr(crow, place % max(nodes, 1), ones, (nodes, nodes))
+        return cls(adjacency, symmetric=not directed)
+
+    @property
+    def nodes(self) -> int:
+        """N."""
+        return self.adjacency.shape[0]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """N and n."""
+        return self.nodes, self.nodes
+
+    @property
+    def device(self) -> torch.device:
+        """Where the graph is."""
+        return self.adjacency.device
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """The number of in-neighbours of each node."""
+        return self.adjacency.crow_indices().diff()
+
+    @cached_property
+    def target(self) -> Tensor:
+        """The node i of each edge j → i, in the order of the rows."""
+        return torch.repeat_interleave(torch.arange(self.nodes, device=self.device), self.degree)
+
+    @cached_property
+    def looped(self) -> Graph:
+        """The same graph with a loop at every node, for operators that let a node hear itself."""
+        crow, degree = self.adjacency.crow_indices(), self.degree
+        place = torch.arange(self.nodes, device=self.device)
+        # Row i moves down by i entries, and its loop takes the place behind its last neighbour. Columns within a row
+        # need no order.
+        col = self.adjacency.col_indices().new_empty(int(crow[-1]) + self.nodes)
+        col[torch.arange(int(crow[-1]), device=self.device) + self.target] = self.adjacency.col_indices()
+        col[crow[1:] + place] = place
+        new = torch.cat([crow[:1], (degree + 1).cumsum(0)])
+        return Graph(csr(new, col, torch.ones(col.numel(), device=self.device), self.shape), self.symmetric)
+
+    @cached_property
+    def sum(self) -> Operator:
+        """A: the sum over in-neighbours."""
+        return Operator.of(self.adjacency, self.symmetric)
+
+    @cached_property
+    def mean(self) -> Operator:
+        """D⁻¹A: the mean over in-neighbours; a node without any hears nothing."""
+        weight = 1 / self.degree.clamp(min=1).to(torch.float32)
+        # D⁻¹A is not symmetric even if A is: its transpose AD⁻¹ has the same places, with the source's weight.
+        matrix = self._with_values(weight[self.target])
+        if not self.symmetric:
+            return Operator.of(matrix)
+        return Operator(matrix, self._with_values(weight[self.adjacency.col_indices()]), None)
+
+    @cached_property
+    def gcn(self) -> Operator:
+        r""":math:`\hat D^{-1/2}(A+I)\hat D^{-1/2}`, of Kipf & Welling (2017); degrees count the loop."""
+        scale = (self.degree + 1).to(torch.float32).rsqrt()
+        looped = self.looped
+        return Operator.of(
+            looped._with_values(scale[looped.target] * scale[looped.adjacency.col_indices()]), self.symmetric
+        )
+
+    def _with_values(self, values: Tensor) -> Tensor:
+        return csr(self.adjacency.crow_indices(), self.adjacency.col_indices(), values, self.shape)
+
+    def smooth(self, x: Tensor, teleport: float, steps: int, turned: bool = False) -> Tensor:
+        r"""Personalised PageRank of the columns of x (n × k), by power iteration on the GCN operator Â.
+
+        .. math:: z \leftarrow (1-\alpha)\,\hat A z + \alpha x, \qquad z \to \alpha\,(I-(1-\alpha)\hat A)^{-1}x
+
+        ``turned`` gives the product with the transpose of that matrix instead.
+        """
+        z = x
+        for _ in range(steps):
+            z = torch.add(teleport * x, self.gcn.t_matmul(z) if turned else self.gcn @ z, alpha=1 - teleport)
+        return z
+
+    def neighbours(self, nodes: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """For each of ``nodes`` one in-neighbour, uniformly at random; a node without any is its own."""
+        crow, degree = self.adjacency.crow_indices()[nodes], self.degree[nodes]
+        draw = torch.rand(nodes.shape, generator=generator, device=nodes.device, dtype=torch.float64)
+        # Edges end where the last row ends: an isolated node past it must not read beyond.
+        place = (crow + (draw * degree).long()).clamp(max=max(self.adjacency.values().numel() - 1, 0))
+        if not self.adjacency.values().numel():
+            return nodes
+        return torch.where(degree > 0, self.adjacency.col_indices()[place], nodes)
+
+    def subgraph(self, nodes: Tensor) -> Graph:
+        """The graph among ``nodes``, which are numbered anew in their order."""
+        return Graph(Operator.of(self.adjacency, True).submatrix(nodes).matrix, self.symmetric)
+
+    def drop_edges(self, share: float, generator: torch.Generator | None = None) -> Graph:
+        """Without a random ``share`` of the edges; both directions of an undirected edge go together."""
+        source, target = self.adjacency.col_indices(), self.target
+        if self.symmetric:
+            one_way = source < target
+            source, target = source[one_way], target[one_way]
+        keep = torch.rand(source.numel(), generator=generator, device=self.device) >= share
+        kept = torch.stack([source[keep], target[keep]])
+        return Graph.from_edges(kept, self.nodes, directed=not self.symmetric)
+
+    def rows(self, nodes: Tensor) -> Tensor:
+        """The rows ``nodes`` of the adjacency matrix: their in-neighbours."""
+        return take_rows(self.adjacency, nodes)
+
+    @property
+    def edge_index(self) -> Tensor:
+        """Edges source → target (2 × m), each direction of an undirected one."""
+        return torch.stack([self.adjacency.col_indices(), self.target])
+
+    def to(self, device: torch.device | str) -> Graph:
+        """The graph on another device."""
+        return self if self.device == torch.device(device) else Graph(self.adjacency.to(device), self.symmetric)

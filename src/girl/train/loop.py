@@ -1,0 +1,274 @@
+"""The training loop, readable from top to bottom."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from rich.console import Console
+from torch import Tensor
+from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+from girl.data.clusters import members, partition
+from girl.errors import InputError
+from girl.kernel.check import check_choice, check_number, check_whole
+from girl.methods.base import Batch, Method
+from girl.train.checkpoint import load_newest, numbered, save_numbered
+from girl.train.progress import TrainingProgress
+
+Resume = Literal["auto", "never"]
+SCHEDULES = ("constant", "cosine", "plateau")
+
+#: A loss this many times that of the first epoch is a divergence.
+DIVERGED = 100.0
+
+#: How much the running mean of the loss remembers: about ten epochs.
+MEMORY = 0.9
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """How long and how fast to train, and on what parts of the graph."""
+
+    epochs: int = 60
+    """Passes over the graph; 0 leaves the encoder untrained."""
+    lr: float = 5e-3
+    """Learning rate of AdamW."""
+    weight_decay: float = 0.0
+    """Weight decay of AdamW."""
+    schedule: Literal["constant", "cosine", "plateau"] = "constant"
+    """How the learning rate goes: constant, cosine (to zero) or plateau (halved when the loss rests)."""
+    clusters: int = 0
+    """METIS parts of the graph; 0: the whole graph is one batch."""
+    per_batch: int = 1
+    """METIS parts in a batch."""
+    patience: int = 0
+    """Epochs without progress of the loss's running mean after which training stops; 0: never."""
+    progress: float = 1e-3
+    """What counts as progress: a fall by this share."""
+    save_every: int = 10
+    """Epochs between checkpoints."""
+    seed: int = 0
+    """Fixes every random choice."""
+
+    def __post_init__(self) -> None:
+        try:
+            check_choice("schedule", self.schedule, SCHEDULES)
+            for name, least in (("epochs", 0), ("clusters", 0), ("per_batch", 1), ("patience", 0), ("save_every", 1)):
+                check_whole(name, getattr(self, name), least)
+            check_whole("seed", self.seed, 0)
+            check_number("lr", self.lr, 0, low_open=True)
+            check_number("weight_decay", self.weight_decay, 0)
+            check_number("progress", self.progress, 0, 1)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+
+@dataclass
+class History:
+    """What happened, epoch by epoch."""
+
+    epochs: list[dict[str, float]] = field(default_factory=list)
+    """Each epoch's mean of every term of the loss."""
+    seconds: float = 0.0
+    """Time spent in training, over all sittings."""
+    stopped: str = ""
+    """Why training ended before its last epoch, if it did."""
+
+
+class DivergedError(InputError):
+    """Training left the realm of finite numbers; the method holds its last good state."""
+
+
+class Trainer:
+    """The state of a run: what changes from epoch to epoch, and all that a checkpoint must hold."""
+
+    def __init__(self, method: Method, settings: TrainSettings, device: torch.device) -> None:
+        self.method, self.settings, self.device = method, settings, device
+        self.parameters = [p for p in method.parameters() if p.requires_grad]
+        self.optimizer = torch.optim.AdamW(self.parameters, lr=settings.lr, weight_decay=settings.weight_decay)
+        # As the released code: halved after two epochs of rest, never below 1e-5.
+        self.plateau = ReduceLROnPlateau(self.optimizer, factor=0.5, patience=2, min_lr=1e-5)
+        self.generator = torch.Generator(device).manual_seed(settings.seed)
+        self.history = History()
+        self.epoch = 0
+        self.running = math.nan  # mean of the loss over the last epochs
+        self.best = math.inf  # its lowest value
+        self.resting = 0  # epochs since then
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All tensors of the state."""
+        found = {f"method.{name}": tensor for name, tensor in self.method.state_dict().items()}
+        for index, state in self.optimizer.state_dict()["state"].items():
+            found |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
+        return found | {"generator": self.generator.get_state()}
+
+    def numbers(self) -> dict[str, Any]:
+        """All the rest of the state, as JSON."""
+        plateau = {key: value for key, value in self.plateau.state_dict().items() if isinstance(value, int | float)}
+        rates = [group["lr"] for group in self.optimizer.param_groups]
+        own = {name: getattr(self, name) for name in ("epoch", "running", "best", "resting")}
+        return own | {"history": asdict(self.history), "plateau": plateau, "rates": rates}
+
+    def restore(self, tensors: dict[str, Tensor], numbers: dict[str, Any]) -> None:
+        """Take up the state where :meth:`tensors` and :meth:`numbers` left it."""
+        self.method.load_state_dict(_under(tensors, "method."))
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, value in _under(tensors, "optimizer.").items():
+            index, name = key.split(".")
+            state.setdefault(int(index), {})[name] = value
+        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
+        for group, rate in zip(self.optimizer.param_groups, numbers["rates"], strict=True):
+            group["lr"] = rate
+        self.plateau.load_state_dict(numbers["plateau"])
+        self.generator.set_state(tensors["generator"].cpu())
+        self.history = History(**numbers["history"])
+        for name in ("epoch", "running", "best", "resting"):
+            setattr(self, name, numbers[name])
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        """One step of the optimiser on one batch; returns the terms of the loss."""
+        terms = self.method.losses(batch, self.generator)
+        loss = torch.stack(list(terms.values())).sum()
+        found = {name: term.item() for name, term in terms.items()}
+        if all(map(math.isfinite, found.values())):  # else the epoch ends here, with the weights as they are
+            self.optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            self.optimizer.step()
+        return found
+
+    def end_epoch(self, terms: dict[str, float]) -> None:
+        """Note what the epoch gave, and set the rate for the next one."""
+        self.epoch += 1
+        self.history.epochs.append(terms)
+        total = sum(terms.values())
+        self.running = total if math.isnan(self.running) else MEMORY * self.running + (1 - MEMORY) * total
+        if self.running < self.best * (1 - self.settings.progress) or math.isinf(self.best):
+            self.best, self.resting = self.running, 0
+        else:
+            self.resting += 1
+        if self.settings.schedule == "plateau":
+            self.plateau.step(total)
+        elif self.settings.schedule == "cosine":
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.settings.lr * 0.5 * (1 + math.cos(math.pi * self.epoch / self.settings.epochs))
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to do."""
+        if 0 < self.settings.patience <= self.resting:
+            self.history.stopped = f"no progress for {self.resting} epochs"
+            return True
+        return self.epoch >= self.settings.epochs
+
+
+def fit(
+    method: Method,
+    whole: Batch,
+    settings: TrainSettings,
+    *,
+    folder: Path | None = None,
+    resume: Resume = "auto",
+    about: dict[str, Any] | None = None,
+    console: Console | None = None,
+) -> History:
+    """Train ``method`` on a graph; it holds the final state when this returns.
+
+    Args:
+        method: what to train; on the device of the graph.
+        whole: the training graph.
+        settings: how.
+        folder: where checkpoints go; none are written without it.
+        resume: ``"auto"`` goes on from the newest whole checkpoint in ``folder``, ``"never"`` starts anew.
+        about: what the run is, kept in its checkpoints: a run is resumed only as the same run.
+        console: where progress is shown; None shows none.
+    """
+    trainer = Trainer(method, settings, whole.x.device)
+    # Its own source of randomness: what is prepared is the same in the first sitting and in a resumed one.
+    method.prepare(whole, torch.Generator(whole.x.device).manual_seed(settings.seed))
+    if folder is not None:
+        _resume(trainer, folder, resume, about or {})
+    parts = members(partition(whole.graph, settings.clusters, settings.seed)) if settings.clusters > 1 else []
+    good = _snapshot(trainer)
+    with TrainingProgress(settings.epochs, trainer.epoch, console) as progress:
+        while not trainer.done:
+            started = time.perf_counter()
+            method.train()
+            sums: dict[str, float] = {}
+            nodes = 0
+            for batch in _batches(whole, parts, settings.per_batch, trainer.generator):
+                terms = trainer.step(batch)
+                for name, value in terms.items():
+                    sums[name] = sums.get(name, 0.0) + value * batch.size
+                nodes += batch.size
+            means = {name: value / nodes for name, value in sums.items()}
+            if (reason := _diverged(means, trainer)) is not None:
+                failed = trainer.epoch + 1
+                trainer.restore(*good)
+                if folder is not None:
+                    save_numbered(folder, trainer.epoch, trainer.tensors(), trainer.numbers() | {"about": about or {}})
+                raise DivergedError(
+                    f"training stopped in epoch {failed}: {reason}. The state after epoch {trainer.epoch} is kept. "
+                    f"Lower the learning rate (lr is {settings.lr:g}), or look for extreme values in the features"
+                )
+            trainer.history.seconds += time.perf_counter() - started
+            trainer.end_epoch(means)
+            progress.update(trainer.epoch, means, nodes)
+            if trainer.epoch % settings.save_every == 0 or trainer.done:
+                good = _snapshot(trainer)
+                if folder is not None:
+                    save_numbered(folder, trainer.epoch, trainer.tensors(), trainer.numbers() | {"about": about or {}})
+    method.eval()
+    return trainer.history
+
+
+def _batches(whole: Batch, parts: list[Tensor], per_batch: int, generator: torch.Generator) -> Iterator[Batch]:
+    if not parts:
+        yield whole
+        return
+    order = torch.randperm(len(parts), generator=generator, device=generator.device).tolist()
+    for start in range(0, len(parts), per_batch):
+        nodes = torch.cat([parts[i] for i in order[start : start + per_batch]]).sort().values
+        if len(nodes) > 1:  # one node explains nothing
+            yield whole.part(nodes.to(whole.x.device))
+
+
+def _diverged(means: dict[str, float], trainer: Trainer) -> str | None:
+    for name, value in means.items():
+        if not math.isfinite(value):
+            return f"the loss of {name} is {value}"
+        first = trainer.history.epochs[0][name] if trainer.history.epochs else value
+        if value > DIVERGED * max(first, 1e-3):
+            return f"the loss of {name} rose from {first:.3g} to {value:.3g}"
+    return None
+
+
+def _snapshot(trainer: Trainer) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    return {name: tensor.clone() for name, tensor in trainer.tensors().items()}, trainer.numbers()
+
+
+def _resume(trainer: Trainer, folder: Path, resume: Resume, about: dict[str, Any]) -> None:
+    if resume == "never":
+        for path in numbered(folder):
+            path.unlink()
+        return
+    found = load_newest(folder)
+    if found is None:
+        return
+    tensors, numbers = found
+    if numbers["about"] != about:
+        differ = [key for key in sorted(numbers["about"] | about) if numbers["about"].get(key) != about.get(key)]
+        raise InputError(
+            f"{folder}: holds another run, which differs in {', '.join(differ)}. Give another folder, or start anew "
+            "with --resume never"
+        )
+    trainer.restore(tensors, numbers)
+
+
+def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

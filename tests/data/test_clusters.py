@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from girl.data.clusters import members, partition
+from girl.errors import InputError
+from girl.nn.graph import Graph
+
+
+@given(st.integers(1, 40), st.integers(0, 60), st.integers(1, 45), st.booleans())
+def test_every_node_is_in_one_part_and_no_part_is_empty(n, edges, parts, directed):
+    edge_index = torch.randint(n, (2, edges), generator=torch.Generator().manual_seed(edges))
+    found = members(partition(Graph.from_edges(edge_index, n, directed), parts))
+    assert torch.equal(torch.cat(found).sort().values, torch.arange(n))
+    assert all(len(part) for part in found)
+    assert len(found) <= parts or n <= parts
+
+
+def test_cliques_are_found_and_the_same_seed_gives_the_same():
+    clique = torch.combinations(torch.arange(20)).T
+    graph = Graph.from_edges(torch.cat([clique + 20 * k for k in range(4)], 1), 80)
+    part = partition(graph, 4)
+    assert all(len(set(part[20 * k : 20 * k + 20].tolist())) == 1 for k in range(4))
+    assert torch.equal(part, partition(graph, 4))
+
+
+def test_no_parts_is_a_mistake():
+    with pytest.raises(InputError, match="clusters"):
+        partition(Graph.from_edges(torch.zeros(2, 0, dtype=torch.long), 3), 0)

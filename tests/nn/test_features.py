@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from girl.nn.features import NORMALISE, Features
+
+
+@pytest.fixture
+def x():
+    torch.manual_seed(0)
+    x = torch.randn(30, 12) * (torch.rand(30, 12) < 0.3)
+    x[4] = 0
+    return x
+
+
+@pytest.mark.parametrize("normalise", list(NORMALISE))
+def test_sparse_and_dense_are_the_same_map(x, normalise):
+    thin, thick = Features.of(x.to_sparse_csr(), normalise), Features.of(x, normalise)
+    w, z, nodes = torch.randn(12, 5, requires_grad=True), torch.randn(30, 5), torch.tensor([4, 0, 29])
+    close = {"rtol": 1e-4, "atol": 1e-5}
+    torch.testing.assert_close(thin @ w, thick @ w, **close)
+    torch.testing.assert_close(thin.t_matmul(z), thick.t_matmul(z), **close)
+    torch.testing.assert_close(thin.dense(), thick.dense(), **close)
+    torch.testing.assert_close(thin.dense(nodes), thick.dense(nodes), **close)
+    torch.testing.assert_close(thin.rows(nodes) @ w, (thick @ w)[nodes], **close)
+    torch.testing.assert_close(thin.column_mean(), thick.dense().mean(0), **close)
+    gradients = [torch.autograd.grad(((f @ w) * z).sum(), w)[0] for f in (thin, thick)]
+    torch.testing.assert_close(*gradients, **close)
+    assert thin.shape == thick.shape == (30, 12)
+
+
+def test_normalised_rows_have_the_promised_size(x):
+    squares = Features.of(x, "l2").dense().square().sum(1)
+    some = x.any(1)
+    torch.testing.assert_close(squares, 12.0 * some)
+    rows = Features.of(x.to_sparse_csr(), "zscore").dense()
+    torch.testing.assert_close(rows.mean(1), torch.zeros(30), rtol=0, atol=1e-5)
+    torch.testing.assert_close(rows.std(1, correction=0), 1.0 * some)
+    assert not Features.of(x, "zscore").dense()[4].any()
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_dropout_keeps_the_mean_and_the_transpose(form):
+    x = torch.ones(200, 50) if form == "dense" else torch.ones(200, 50).to_sparse_csr()
+    dropped = Features.of(x).dropout(0.8, torch.Generator().manual_seed(0))
+    written = dropped.dense()
+    torch.testing.assert_close(written.unique(), torch.tensor([0.0, 5.0]))
+    assert written.mean().item() == pytest.approx(1, abs=0.1)
+    torch.testing.assert_close(dropped.t_matmul(torch.eye(200)), written.T.contiguous())
+    whole = Features.of(x)
+    assert whole.dropout(0.0) is whole

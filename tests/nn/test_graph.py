@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from girl.nn.graph import Graph
+
+
+@st.composite
+def graphs(draw):
+    n = draw(st.integers(1, 12))
+    edges = draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30))
+    edge_index = torch.tensor(edges, dtype=torch.long).reshape(-1, 2).T
+    return edge_index, n, draw(st.booleans())
+
+
+def dense(edge_index, n, directed):
+    a = torch.zeros(n, n)
+    a[edge_index[1], edge_index[0]] = 1
+    if not directed:
+        a = torch.maximum(a, a.T)
+    return a.fill_diagonal_(0)
+
+
+@given(graphs())
+def test_operators_are_the_dense_ones(case):
+    edge_index, n, directed = case
+    graph, a = Graph.from_edges(edge_index, n, directed), dense(*case)
+    one = torch.eye(n)
+    loops = a + one
+    scale = loops.sum(1).rsqrt()
+    expected = {"sum": a, "mean": a / a.sum(1, keepdim=True).clamp(min=1), "gcn": scale[:, None] * loops * scale}
+    for name, matrix in expected.items():
+        operator = getattr(graph, name)
+        torch.testing.assert_close(operator @ one, matrix)
+        torch.testing.assert_close(operator.t_matmul(one), matrix.T.contiguous())
+
+
+@given(graphs(), st.randoms(use_true_random=False))
+def test_subgraph_is_the_submatrix(case, random):
+    edge_index, n, directed = case
+    graph = Graph.from_edges(edge_index, n, directed)
+    nodes = torch.tensor(random.sample(range(n), random.randint(1, n)))
+    part = graph.subgraph(nodes)
+    torch.testing.assert_close(part.adjacency.to_dense(), dense(*case)[nodes][:, nodes])
+    assert part.nodes == len(nodes)
+
+
+@given(graphs(), st.integers(0, 100))
+def test_a_drawn_neighbour_is_one_or_the_node_itself(case, seed):
+    edge_index, n, directed = case
+    graph, a = Graph.from_edges(edge_index, n, directed), dense(*case)
+    nodes = torch.arange(n)
+    drawn = graph.neighbours(nodes, torch.Generator().manual_seed(seed))
+    alone = a.sum(1) == 0
+    assert torch.equal(drawn[alone], nodes[alone])
+    assert bool((a[nodes, drawn] == 1)[~alone].all())
+
+
+def test_neighbours_are_drawn_evenly():
+    star = torch.tensor([[1, 2, 3, 4], [0, 0, 0, 0]])
+    graph = Graph.from_edges(star, 5, directed=True)
+    drawn = graph.neighbours(torch.zeros(4000, dtype=torch.long), torch.Generator().manual_seed(0))
+    assert (torch.bincount(drawn, minlength=5)[1:] / 4000 - 0.25).abs().max() < 0.03
+
+
+@given(graphs(), st.floats(0, 1))
+def test_dropping_edges_keeps_a_subset_and_the_symmetry(case, share):
+    edge_index, n, directed = case
+    graph, a = Graph.from_edges(edge_index, n, directed), dense(*case)
+    kept = graph.drop_edges(share, torch.Generator().manual_seed(0)).adjacency.to_dense()
+    assert bool((kept <= a).all())
+    assert graph.symmetric == (not directed)
+    if not directed:
+        assert torch.equal(kept, kept.T)
+    if share == 0:
+        assert torch.equal(kept, a)
+
+
+def test_smoothing_converges_to_personalised_pagerank():
+    torch.manual_seed(0)
+    graph = Graph.from_edges(torch.randint(30, (2, 60)), 30)
+    x = torch.randn(30, 4)
+    operator = graph.gcn @ torch.eye(30)
+    exact = 0.2 * torch.linalg.solve(torch.eye(30) - 0.8 * operator, x)
+    torch.testing.assert_close(graph.smooth(x, 0.2, 100), exact, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_moves_and_counts(directed):
+    graph = Graph.from_edges(torch.tensor([[0, 1, 1], [1, 2, 2]]), 4, directed)
+    assert graph.to("cpu") is graph
+    assert graph.edge_index.shape[1] == (2 if directed else 4)
+    assert graph.degree.tolist() == ([0, 1, 1, 0] if directed else [1, 2, 1, 0])
