@@ -1,7 +1,31 @@
-"""girl: graph representation learning by kernel regression."""
+"""girl: graph representations without labels, and deep GNNs that stay trainable, by kernel regression (KR)."""
 
-from girl.kernel import KRLoss, kr_loss, rho
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+__all__ = ["KRLoss", "__version__", "datasets", "kr_loss", "rho", "splits"]
 
-__all__ = ["KRLoss", "kr_loss", "rho"]
+if TYPE_CHECKING:
+    from girl import datasets, splits
+    from girl.kernel import KRLoss, kr_loss, rho
+
+#: Where each public name lives. They are imported when first used: `import girl` and `girl --help` wait for nothing.
+_HOME = {"KRLoss": "girl.kernel", "kr_loss": "girl.kernel", "rho": "girl.kernel"}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        found = getattr(import_module(_HOME[name]), name)
+    elif name in ("datasets", "splits"):
+        found = import_module(f"girl.{name}")
+    else:
+        raise AttributeError(f"module 'girl' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

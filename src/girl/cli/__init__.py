@@ -6,11 +6,21 @@ import sys
 
 from rich.console import Console
 
-from girl.cli import demo, rho, synthetic  # noqa: F401  (importing a file registers its commands)
-from girl.cli.app import app
+from girl.cli.app import app, reproduce
 from girl.errors import InputError
 
 __all__ = ["app", "main"]
+
+# A file is imported when its command is called: `girl --help` does not wait for the graph libraries.
+for _command, _help in {
+    "demo:demo": "Learn representations of handwritten digits as a graph, and see what they are worth.",
+    "datasets:datasets": "The named graphs: list them, fetch one, or make a stand-in for one.",
+    "pretrain:pretrain": "Learn representations of a named graph without labels.",
+    "pretrain:evaluate": "Probe a run's representations beside raw features and the untrained encoder.",
+    "rho:rho": "Estimate ρ(Y|X), the part of Y that is not a function of X.",
+}.items():
+    app.command(f"girl.cli.{_command}", help=_help)
+reproduce.command("girl.cli.synthetic:synthetic", help="The paper's synthetic experiments, where the truth is known.")
 
 
 def main() -> None:
@@ -20,3 +30,6 @@ def main() -> None:
     except InputError as error:
         Console(stderr=True).print(f"[red]girl:[/red] {error}", soft_wrap=True, highlight=False)
         sys.exit(2)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("[red]girl:[/red] interrupted; the same command goes on from the last checkpoint")
+        sys.exit(130)

@@ -7,11 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from girl.cli.app import OUT, app
+from girl.cli.app import OUT
 from girl.cli.synthetic import synthetic
 
 
-@app.command
 def demo(*, out: Annotated[Path, Parameter(group=OUT)] = Path("girl-demo")) -> None:
     """Show what KR measures: the synthetic experiments, where the truth is known. Under a minute, no data needed.
 

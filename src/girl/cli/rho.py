@@ -9,12 +9,11 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN, app
+from girl.cli.app import DATA, OUT, RUN
 from girl.cli.app import out as console
 from girl.errors import InputError
 
 
-@app.command
 def rho(
     x: Annotated[Path, Parameter(group=DATA)],
     y: Annotated[Path, Parameter(group=DATA)],

@@ -8,12 +8,11 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import OUT, RUN, reproduce
+from girl.cli.app import OUT, RUN
 from girl.cli.app import out as console
 from girl.errors import InputError
 
 
-@reproduce.command
 def synthetic(
     *,
     out: Annotated[Path, Parameter(group=OUT)] = Path("results"),

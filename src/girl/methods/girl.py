@@ -45,8 +45,8 @@ class GIRLSettings:
     """Whether gradients pass from layer to layer (joint) or are cut (greedy)."""
     target_rank: int = 256
     """Principal components that stand for a target of fixed features; 0: all columns as they are."""
-    standardise: bool = False
-    """Whether every column of a target counts the same, rather than by its spread."""
+    whiten: float = 0.5
+    """How far a target's columns are brought to the same spread: 0, each keeps its own; 1, all count the same."""
     smoothing: float = 0.1
     """Teleport probability of the target "smooth": the smaller, the farther it looks."""
     walk: int = 2
@@ -89,6 +89,8 @@ class GIRLSettings:
             check_whole("rank", self.rank, 1)
             check_number("smoothing", self.smoothing, 0, 1, low_open=True)
             check_number("dropout", self.dropout, 0, 1)
+            if self.whiten != 1:
+                check_number("whiten", self.whiten, 0, 1)
             check_number("edge_dropout", self.edge_dropout, 0, 1)
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -161,8 +163,8 @@ class GIRLMethod(Method):
         rank = self.settings.target_rank
         if not rank or (rank >= d and x.sparse is None):
             if target == "features" and x.sparse is not None and x.offset is None:
-                return _scaled_sparse(x.sparse.matrix, self.settings.standardise)
-            return _scaled(surroundings(x.dense()), self.settings.standardise)
+                return _scaled_sparse(x.sparse.matrix, self.settings.whiten)
+            return _scaled(surroundings(x.dense()), self.settings.whiten)
         scores, _, _ = principal_components(
             lambda w: surroundings(x @ w),
             lambda z: x.t_matmul(surroundings(z, turned=True)),
@@ -170,7 +172,7 @@ class GIRLMethod(Method):
             min(rank, n, d),
             generator,
         )
-        return _scaled(scores, self.settings.standardise)
+        return _scaled(scores, self.settings.whiten)
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """ρ̂ of each explaining layer, the mean over its targets."""
@@ -201,7 +203,7 @@ class GIRLMethod(Method):
             steps = int(torch.randint(1, self.settings.walk + 1, (), generator=generator, device=generator.device))
             for _ in range(steps):
                 nodes = graph.neighbours(nodes, generator)
-            return _scaled(batch.x.dense(nodes), self.settings.standardise)
+            return _scaled(batch.x.dense(nodes), self.settings.whiten)
         if target == "neighbour":
             nodes = graph.neighbours(nodes, generator)
         if layer == 0:
@@ -211,7 +213,7 @@ class GIRLMethod(Method):
             below = below if target == "mean" else below[nodes]
         if target == "mean":
             below = graph.mean.rows(nodes) @ below
-        return _scaled(below, self.settings.standardise)
+        return _scaled(below, self.settings.whiten)
 
     @torch.no_grad()
     def embed(self, whole: Batch) -> Tensor:
@@ -250,19 +252,22 @@ def _take(whole: Tensor, nodes: Tensor) -> Tensor:
     return whole[nodes] if whole.layout == torch.strided else take_rows(whole, nodes)
 
 
-def _scaled(target: Tensor, standardise: bool) -> Tensor:
-    """Centred, and scaled so that ρ̂ is 1 when nothing is explained: each column by its spread, or all by the mean."""
+def _scaled(target: Tensor, whiten: float) -> Tensor:
+    """Centred, and scaled so that ρ̂ is 1 when nothing is explained: the columns' spreads have mean 1."""
     target = target - target.mean(0)
-    spread = target.square().mean(0).sqrt()
-    if standardise:
-        return target / spread.where(spread > 1e-6, 1.0)
-    return target / spread.mean().clamp(min=1e-12)
+    return target * _scales(target.square().mean(0).sqrt(), whiten)
 
 
-def _scaled_sparse(target: Tensor, standardise: bool) -> Tensor:
+def _scaled_sparse(target: Tensor, whiten: float) -> Tensor:
     """The same for a CSR target, whose zeros must stay zero: it is not centred."""
     n, d = target.shape
     squares = torch.zeros(d, device=target.device).index_add_(0, target.col_indices(), target.values().square())
-    spread = (squares / n).sqrt()
-    spread = spread.where(spread > 1e-6, 1.0) if standardise else spread.mean().expand(d)
-    return csr(target.crow_indices(), target.col_indices(), target.values() / spread[target.col_indices()], (n, d))
+    scale = _scales((squares / n).sqrt(), whiten)
+    return csr(target.crow_indices(), target.col_indices(), target.values() * scale[target.col_indices()], (n, d))
+
+
+def _scales(spread: Tensor, whiten: float) -> Tensor:
+    """Factors that turn the columns' spreads into their power 1 - whiten, divided by the mean of those."""
+    known = spread > 1e-6 * spread.max()  # a constant column has nothing to explain: it stays as it is
+    factor = torch.where(known, spread.clamp(min=1e-30) ** -whiten, 0.0)
+    return factor / (factor * spread).mean().clamp(min=1e-30)

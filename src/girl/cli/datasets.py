@@ -1,0 +1,118 @@
+"""`girl datasets`: the named graphs, and bringing them here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+from rich.table import Table
+
+from girl.cli.app import DATA, RUN
+from girl.cli.app import out as console
+
+if TYPE_CHECKING:
+    from girl.data.dataset import NodeDataset
+
+datasets = App(name="datasets", help="The named graphs: list them, fetch one, or make a stand-in for one.")
+
+Name = Annotated[str, Parameter(group=DATA)]
+DataRoot = Annotated[Path | None, Parameter(group=DATA)]
+Mirror = Annotated[Path | None, Parameter(group=DATA)]
+
+
+@datasets.default
+def show(*, data_root: DataRoot = None, mirror: Mirror = None) -> None:
+    """List the named graphs, and where each would come from.
+
+    Args:
+        data_root: folder of fetched data; GIRL_DATA, or the user's cache folder, if not given.
+        mirror: folder of raw files to copy from; GIRL_MIRROR if not given.
+    """
+    from girl.data import store
+    from girl.datasets import DATASETS
+
+    root, source = store.cache_root(data_root), store.mirror_root(mirror)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))  # as narrow as 80 columns, the longest name included
+    table.add_column("name", no_wrap=True)
+    for heading in ("nodes", "edges", "features", "task"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("protocols")
+    table.add_column("at hand")
+    for entry in DATASETS.values():
+        sizes = (_short(count) for count in (entry.nodes, entry.edges, entry.features))
+        task = f"{entry.classes} {'labels' if entry.multilabel else 'classes'}"
+        table.add_row(entry.name, *sizes, task, " ".join(entry.protocols), store.at_hand(entry, root, source))
+    console.print(table)
+    inductive = ", ".join(entry.name for entry in DATASETS.values() if entry.inductive)
+    console.print(
+        f"classes: accuracy; labels, several at once: micro-F1; inductive: {inductive}", soft_wrap=True, highlight=False
+    )
+    console.print(f"cache: {root}, mirror: {source or 'none'}", soft_wrap=True, highlight=False)
+
+
+@datasets.command
+def fetch(
+    name: Name,
+    /,
+    *,
+    again: Annotated[bool, Parameter(group=RUN, negative="")] = False,
+    data_root: DataRoot = None,
+    mirror: Mirror = None,
+) -> None:
+    """Bring a dataset into the cache, from the mirror or by download.
+
+    Args:
+        name: as `girl datasets` lists it.
+        again: throw away the cached copy, damaged or stand-in, and fetch it anew.
+        data_root: folder of fetched data; GIRL_DATA, or the user's cache folder, if not given.
+        mirror: folder of raw files to copy from; GIRL_MIRROR if not given.
+    """
+    from girl.datasets import fetch as bring
+
+    found = bring(name, data_root, mirror, again=again)
+    _say(found)
+    if found.stand_in and not again:
+        console.print(f"`girl datasets fetch {found.name} --again` looks for the real one", soft_wrap=True)
+
+
+@datasets.command
+def make_stand_in(
+    name: Name,
+    /,
+    *,
+    scale: Annotated[float, Parameter(group=RUN)] = 1.0,
+    seed: Annotated[int, Parameter(group=RUN)] = 0,
+    data_root: DataRoot = None,
+) -> None:
+    """Put a random graph of the same shape and format in the place of a dataset that cannot be had.
+
+    Everything runs on it and says that it is a stand-in; its numbers mean nothing. Real data is never overwritten.
+
+    Args:
+        name: wikics, ppi, reddit, reddit2, ogbn-arxiv or ogbn-products.
+        scale: share of the nodes and edges to make, up to 1.
+        seed: fixes every random choice.
+        data_root: folder of fetched data; GIRL_DATA, or the user's cache folder, if not given.
+    """
+    from girl.datasets import make_stand_in as make
+
+    console.print(f"stand-in: {make(name, data_root, scale=scale, seed=seed)}", soft_wrap=True, highlight=False)
+
+
+def _say(found: NodeDataset) -> None:
+    data = found.data
+    console.print(
+        f"{found.title}: {data.x.shape[0]:,} nodes, {data.edge_index.shape[1]:,} edges, {data.x.shape[1]:,} features, "
+        f"{found.classes} classes; protocols {', '.join(found.protocols)}",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def _short(count: int) -> str:
+    """Three digits or four: 2708, 11.7k, 124M."""
+    for unit, size in (("M", 10**6), ("k", 10**3)):
+        if count >= 10 * size or count >= 10**6:
+            return f"{count / size:.3g}{unit}"
+    return str(count)

@@ -1,0 +1,56 @@
+"""Every setting of a recipe as an option: the declarations are read off the settings' own dataclasses."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, field, fields, make_dataclass
+from typing import Annotated, Any, get_origin, get_type_hints
+
+from cyclopts import Group, Parameter
+from docstring_parser import parse_from_object
+
+from girl.methods.girl import GIRLSettings
+from girl.nn.encoder import EncoderSettings
+from girl.train.loop import TrainSettings
+
+ENCODER = Group("Encoder", sort_key=3)
+OBJECTIVE = Group("Objective", sort_key=4)
+TRAINING = Group("Training", sort_key=5)
+
+
+def _options(settings: type, name: str, group: Group) -> type:
+    """A dataclass with the same settings, each None unless it is given: the recipe's value then stands."""
+    described = {p.arg_name: " ".join((p.description or "").split()) for p in parse_from_object(settings).params}
+    kinds = get_type_hints(settings)
+    made: list[Any] = []
+    for item in fields(settings):
+        default = "by the smoother" if item.default in (None, MISSING) else _shown(item.default)
+        several = get_origin(kinds[item.name]) is tuple
+        kind = list[kinds[item.name].__args__[0]] if several else kinds[item.name]  # type: ignore[misc]
+        text = f"{described[item.name]} Default recipe: {default}."
+        parameter = Parameter(
+            help=text, group=group, show_default=False, consume_multiple=several, negative=None if kind is bool else ""
+        )
+        made.append((item.name, Annotated[kind | None, parameter], field(default=None)))
+    options = make_dataclass(name, made, frozen=True)
+    options.__module__ = __name__  # Python 3.11 says "types", which cyclopts takes for a built-in kind
+    return options
+
+
+def _shown(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+EncoderOptions = _options(EncoderSettings, "EncoderOptions", ENCODER)
+ObjectiveOptions = _options(GIRLSettings, "ObjectiveOptions", OBJECTIVE)
+TrainOptions = _options(TrainSettings, "TrainOptions", TRAINING)
+
+#: Nothing given.
+NO_ENCODER, NO_OBJECTIVE, NO_TRAIN = EncoderOptions(), ObjectiveOptions(), TrainOptions()
+
+
+def given(*options: Any) -> dict[str, Any]:
+    """The settings that were given on the command line."""
+    found: dict[str, Any] = {}
+    for group in options:
+        found |= {name: value for name, value in vars(group).items() if value is not None}
+    return found

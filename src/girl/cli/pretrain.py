@@ -1,0 +1,132 @@
+"""`girl pretrain` and `girl evaluate`: representations of a named graph, and what they are worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import torch
+from cyclopts import Parameter
+from rich.table import Table
+
+from girl.cli.app import DATA, OUT, RUN
+from girl.cli.app import out as console
+from girl.cli.options import NO_ENCODER, NO_OBJECTIVE, NO_TRAIN, EncoderOptions, ObjectiveOptions, TrainOptions, given
+from girl.errors import InputError
+
+
+def pretrain(
+    dataset: Annotated[str, Parameter(group=DATA)],
+    /,
+    *,
+    out: Annotated[Path, Parameter(group=OUT)],
+    protocol: Annotated[str | None, Parameter(group=DATA)] = None,
+    split: Annotated[int, Parameter(group=DATA)] = 0,
+    data_root: Annotated[Path | None, Parameter(group=DATA)] = None,
+    mirror: Annotated[Path | None, Parameter(group=DATA)] = None,
+    recipe: Annotated[str, Parameter(group=RUN)] = "tuned",
+    resume: Annotated[Literal["auto", "never"], Parameter(group=RUN)] = "auto",
+    device: Annotated[str, Parameter(group=RUN)] = "auto",
+    encoder: Annotated[EncoderOptions, Parameter(name="*")] = NO_ENCODER,  # type: ignore[valid-type]
+    objective: Annotated[ObjectiveOptions, Parameter(name="*")] = NO_OBJECTIVE,  # type: ignore[valid-type]
+    train: Annotated[TrainOptions, Parameter(name="*")] = NO_TRAIN,  # type: ignore[valid-type]
+) -> None:
+    """Learn representations of a named graph without labels.
+
+    For example `girl pretrain cora --protocol full --out runs/cora`, then `girl evaluate runs/cora`. Interrupted, the
+    same command goes on where it stopped.
+
+    Writes OUT/model.safetensors, config.json, history.json and embeddings.npy (a row for each node).
+
+    Args:
+        dataset: a name that `girl datasets` lists.
+        out: the run's folder.
+        protocol: how nodes are shared out for `girl evaluate`; training itself uses no labels, but on inductive data
+            (Reddit, PPI) it sees the training nodes only. By default the field's usual one.
+        split: which split, where the protocol has several and training depends on it.
+        data_root: where datasets are kept; by default GIRL_DATA or the user's cache folder.
+        mirror: a folder of raw files to copy from instead of downloading; by default GIRL_MIRROR.
+        recipe: "tuned" (the one chosen for the dataset on validation nodes), "default" (for any graph), "paper" (as
+            published), or a TOML, YAML or JSON file. Options below override it.
+        resume: go on with an interrupted run (auto), or start anew (never).
+        device: cpu, cuda or auto.
+        encoder: settings of the encoder that override the recipe.
+        objective: settings of the objective that do.
+        train: settings of the training that do.
+    """
+    from girl import datasets, splits
+    from girl.train.recipe import find_recipe, tuned_recipe
+    from girl.train.run import batch_of, device_of, save_embedding
+    from girl.train.run import pretrain as run_pretrain
+
+    found = datasets.load(dataset, data_root, mirror)
+    rule = splits.get(protocol or found.protocols[0])
+    base = tuned_recipe(found.name) if recipe == "tuned" else find_recipe(recipe)
+    full = base.with_values(given(encoder, objective, train), "command line")
+    nodes = rule.split(found, split).train if found.inductive else None
+    whole = batch_of(found.data, full.encoder, device_of(device))
+    about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
+    console.print(f"{found.title}: {whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges", highlight=False)
+    part = whole if nodes is None else whole.part(nodes)
+    if nodes is not None:
+        part = type(part)(part.x, part.graph)  # a graph of its own: the rest is not known to training
+    run = run_pretrain(part, full, out=out, resume=resume, about=about, console=console)
+    save_embedding(out / "embeddings.npy", run.embed(whole))
+    ended = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
+    console.print(
+        f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{ended}. Kept in {out}", soft_wrap=True
+    )
+    console.print(f"next: girl evaluate {out}", soft_wrap=True, highlight=False)
+
+
+def evaluate(
+    run: Annotated[Path, Parameter(group=DATA)],
+    /,
+    *,
+    protocol: Annotated[str | None, Parameter(group=DATA)] = None,
+    data_root: Annotated[Path | None, Parameter(group=DATA)] = None,
+    mirror: Annotated[Path | None, Parameter(group=DATA)] = None,
+    probe: Annotated[Literal["linear", "mlp"], Parameter(group=RUN)] = "linear",
+    splits: Annotated[int, Parameter(group=RUN)] = 10,
+) -> None:
+    """Probe a run's representations beside raw features, propagated features and the untrained encoder.
+
+    A classifier is fitted on the training nodes of each split, its strength chosen on the validation nodes, and scored
+    once on the test nodes. Writes RUN/scores.json.
+
+    Args:
+        run: a folder that `girl pretrain` wrote.
+        protocol: how nodes are shared out; by default the run's.
+        data_root: where datasets are kept.
+        mirror: a folder of raw files to copy from instead of downloading.
+        probe: linear (logistic regression) or mlp (two layers with ELU, as in the paper).
+        splits: at most this many splits, where the protocol has several.
+    """
+    from girl import datasets
+    from girl import splits as rules
+    from girl.evaluate.run import controls, score_splits
+    from girl.files import write_json
+    from girl.train.run import batch_of, load_run, untrained
+
+    if splits < 1:
+        raise InputError(f"--splits: given {splits}, expected at least 1")
+    known = load_run(run)
+    if "dataset" not in known.about:
+        raise InputError(f"{run}: its graph is not a named dataset, expected a run of `girl pretrain`")
+    found = datasets.load(known.about["dataset"], data_root, mirror)
+    rule = rules.get(protocol or known.about["protocol"])
+    # On inductive data the test nodes of other splits were seen in training.
+    chosen = [known.about["split"]] if found.inductive else list(range(min(splits, rule.count(found))))
+    whole = batch_of(found.data, known.recipe.encoder)
+    plain = untrained(whole.x.shape[1], known.recipe)
+    plain.prepare(whole, torch.Generator().manual_seed(known.recipe.train.seed))
+    rows = [score_splits(name, h, found, rule, chosen, probe) for name, h in controls(found)]
+    rows.append(score_splits("untrained encoder", plain.embed(whole), found, rule, chosen, probe))
+    rows.append(score_splits("GIRL", known.embed(whole), found, rule, chosen, probe))
+    title = f"{found.title}, {rule.name}, {probe} probe, {len(chosen)} split{'s' if len(chosen) > 1 else ''}"
+    table = Table("representation", f"test {rows[0].metric}", "validation", title=title)
+    for row in rows:
+        table.add_row(row.representation, str(row.test), str(row.val))
+    console.print(table)
+    about = {"dataset": found.name, "stand_in": found.stand_in, "splits": chosen, "seed": known.recipe.train.seed}
+    write_json(run / "scores.json", {**about, "rows": [row.to_dict() for row in rows]})

@@ -1,0 +1,1 @@
+"""Recipes: the published objective, and one for each dataset, chosen on validation nodes only."""

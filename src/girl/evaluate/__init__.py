@@ -1,0 +1,1 @@
+"""What an embedding is worth: protocols (splits), probes, metrics and controls."""

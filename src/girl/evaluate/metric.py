@@ -1,0 +1,78 @@
+"""Scores of predictions, and what to say about several of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from girl.errors import InputError
+
+
+def accuracy(predicted: Tensor, y: Tensor) -> float:
+    """The share of nodes whose class is predicted, of classes n and n."""
+    return float((predicted == y).double().mean())
+
+
+def micro_f1(predicted: Tensor, y: Tensor) -> float:
+    r"""Micro-averaged F1 of yes-or-no labels n × c, all pooled: :math:`2TP/(2TP+FP+FN)`; 1 if there is no yes at all.
+
+    With one class per node it equals accuracy, which is why tables mislabel one as the other.
+    """
+    predicted, y = predicted.bool(), y.bool()
+    hits = int((predicted & y).sum())
+    wrong = int((predicted ^ y).sum())
+    return 2 * hits / (2 * hits + wrong) if hits + wrong else 1.0
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and sample standard deviation (over count - 1) of scores; one score alone has no deviation."""
+
+    mean: float
+    std: float | None
+    count: int
+
+    def __str__(self) -> str:
+        """In percent, as in tables: ``81.20 ± 0.50``."""
+        return f"{100 * self.mean:.2f}" + (f" ± {100 * self.std:.2f}" if self.std is not None else "")
+
+
+def summarise(scores: Sequence[float]) -> Summary:
+    """``mean ± std`` of scores over seeds or splits."""
+    if not scores:
+        raise InputError("scores: given none, expected at least one")
+    values = torch.tensor(scores, dtype=torch.float64)
+    return Summary(float(values.mean()), float(values.std()) if len(scores) > 1 else None, len(scores))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The mean of paired differences and its standard error."""
+
+    difference: float
+    error: float | None
+    """None if there is one pair only."""
+    count: int
+
+    def __str__(self) -> str:
+        """In percentage points: ``+1.20 ± 0.30``."""
+        return f"{100 * self.difference:+.2f}" + (f" ± {100 * self.error:.2f}" if self.error is not None else "")
+
+
+def compare(scores: Sequence[float], others: Sequence[float]) -> Comparison:
+    r"""How much better ``scores`` are than ``others``, pair by pair on the same splits and seeds.
+
+    With differences :math:`\delta_i` the error is :math:`\mathrm{std}(\delta)/\sqrt{k}`. What makes a split easy or
+    hard is the same on both sides and cancels, so differences far below the spread of either column can be told.
+    Random splits of one graph overlap: the error says what more splits of *this* graph would change, not what another
+    graph would.
+    """
+    if len(scores) != len(others):
+        raise InputError(f"scores: given {len(scores)} and {len(others)}, expected pairs on the same splits and seeds")
+    differences = summarise([a - b for a, b in zip(scores, others, strict=True)])
+    error = None if differences.std is None else differences.std / math.sqrt(differences.count)
+    return Comparison(differences.mean, error, differences.count)

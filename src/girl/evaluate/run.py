@@ -1,0 +1,68 @@
+"""What a representation is worth: its probe beside raw features, propagated features and the untrained encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from girl.data.dataset import NodeDataset
+from girl.evaluate.control import CONTROLS
+from girl.evaluate.metric import Summary, summarise
+from girl.evaluate.probe import Kind, Score, probe
+from girl.evaluate.split import Protocol
+
+
+@dataclass(frozen=True)
+class Row:
+    """The scores of one representation under one protocol and one probe, one for each split."""
+
+    representation: str
+    protocol: str
+    kind: Kind
+    scores: tuple[Score, ...]
+
+    @property
+    def metric(self) -> str:
+        """What was measured."""
+        return self.scores[0].metric
+
+    @property
+    def test(self) -> Summary:
+        """Mean and spread of the test scores."""
+        return summarise([score.test for score in self.scores])
+
+    @property
+    def val(self) -> Summary:
+        """Mean and spread of the validation scores."""
+        return summarise([score.val for score in self.scores])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "representation": self.representation,
+            "protocol": self.protocol,
+            "probe": self.kind,
+            "metric": self.metric,
+            "val": [score.val for score in self.scores],
+            "test": [score.test for score in self.scores],
+        }
+
+
+def score_splits(
+    name: str, h: Tensor, dataset: NodeDataset, protocol: Protocol, splits: Sequence[int], kind: Kind = "linear"
+) -> Row:
+    """Probe one representation on several splits."""
+    found = [
+        probe(h, dataset.data.y, protocol.split(dataset, index), kind, multilabel=dataset.multilabel, seed=index)
+        for index in splits
+    ]
+    return Row(name, protocol.name, kind, tuple(found))
+
+
+def controls(dataset: NodeDataset) -> Iterator[tuple[str, Tensor]]:
+    """Representations that need no training: what any method has to beat, beside its own untrained encoder."""
+    for name, control in CONTROLS.items():
+        yield name, control(dataset.data)

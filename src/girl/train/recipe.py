@@ -1,0 +1,121 @@
+"""A recipe: everything that makes a run, as one value that is the command line, the file and the record of it."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from dataclasses import asdict, dataclass, field, fields, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from girl.errors import InputError
+from girl.methods.girl import GIRLSettings
+from girl.nn.encoder import EncoderSettings
+from girl.train.loop import TrainSettings
+
+_SECTIONS = {"encoder": EncoderSettings, "method": GIRLSettings, "train": TrainSettings}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Encoder, objective and training of a run. Without arguments: the default that is meant for any graph."""
+
+    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    method: GIRLSettings = field(default_factory=GIRLSettings)
+    train: TrainSettings = field(default_factory=TrainSettings)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Sections of plain values, as in a file."""
+        found: dict[str, dict[str, Any]] = json.loads(json.dumps(asdict(self)))  # tuples become lists, as JSON has them
+        return found
+
+    def with_values(self, values: dict[str, Any], where: str = "recipe") -> Recipe:
+        """With other values: sections (``{"train": {"lr": 0.01}}``), or settings by their own unique names.
+
+        Args:
+            values: what differs.
+            where: what the values came from, for messages.
+        """
+        changes: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
+        for key, value in values.items():
+            if key in _SECTIONS and isinstance(value, dict):
+                for name, inner in value.items():
+                    if name not in _names(key):
+                        raise _unknown(where, f"{key}.{name}", _names(key))
+                    changes[key][name] = inner
+            else:
+                owner = next((section for section in _SECTIONS if key in _names(section)), None)
+                if owner is None:
+                    raise _unknown(where, key, [name for section in _SECTIONS for name in _names(section)])
+                changes[owner][key] = value
+        if "targets" in changes["method"]:
+            changes["method"]["targets"] = tuple(changes["method"]["targets"])
+        try:
+            return Recipe(
+                replace(self.encoder, **changes["encoder"]),
+                replace(self.method, **changes["method"]),
+                replace(self.train, **changes["train"]),
+            )
+        except (InputError, TypeError) as error:
+            raise InputError(f"{where}: {error}") from error
+
+    def with_seed(self, seed: int) -> Recipe:
+        """The same with another seed."""
+        return replace(self, train=replace(self.train, seed=seed))
+
+
+def read_recipe(path: Path) -> Recipe:
+    """A recipe from a TOML, YAML or JSON file; what it does not say is as in the default."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file, and no recipe of that name; expected one of {', '.join(shipped())}")
+    text = path.read_text(encoding="utf-8")
+    try:
+        match path.suffix.lower():
+            case ".toml":
+                values = tomllib.loads(text)
+            case ".yaml" | ".yml":
+                values = yaml.safe_load(text) or {}
+            case ".json":
+                values = json.loads(text)
+            case other:
+                raise InputError(f"{path}: given a file ending in {other!r}, expected .toml, .yaml or .json")
+    except (tomllib.TOMLDecodeError, yaml.YAMLError, json.JSONDecodeError) as error:
+        raise InputError(f"{path}: not readable: {' '.join(str(error).split())}") from error
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: given a {type(values).__name__}, expected settings by name")
+    return Recipe().with_values(values, str(path))
+
+
+def shipped() -> list[str]:
+    """Names of the recipes that come with the package."""
+    files = resources.files("girl.configs").iterdir()
+    return ["default", *sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))]
+
+
+def find_recipe(name: str) -> Recipe:
+    """A shipped recipe by its name (``default``, ``paper``, or that of a dataset), or one from a file."""
+    if name == "default":
+        return Recipe()
+    if name in shipped():
+        text = resources.files("girl.configs").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+        return Recipe().with_values(tomllib.loads(text), f"{name}.toml")
+    return read_recipe(Path(name))
+
+
+def tuned_recipe(dataset: str) -> Recipe:
+    """The recipe chosen for a dataset on its validation nodes, or the default if there is none."""
+    return find_recipe(dataset) if dataset in shipped() else Recipe()
+
+
+def _names(section: str) -> list[str]:
+    return [f.name for f in fields(_SECTIONS[section])]
+
+
+def _unknown(where: str, key: str, known: list[str]) -> InputError:
+    near = difflib.get_close_matches(key.split(".")[-1], known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return InputError(f"{where}: no setting is called {key!r}{hint} Known: {', '.join(known)}")

@@ -1,0 +1,145 @@
+"""A run: a graph and a recipe in, a trained method and representations out, kept in a folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+from torch import Tensor
+from torch_geometric.data import Data
+
+import girl
+from girl.errors import InputError
+from girl.files import replacing, write_json
+from girl.methods.base import Batch
+from girl.methods.girl import GIRLMethod
+from girl.nn.encoder import EncoderSettings
+from girl.nn.features import Features
+from girl.nn.graph import Graph
+from girl.train.checkpoint import DamagedError, load, save
+from girl.train.loop import History, Resume, fit
+from girl.train.recipe import Recipe
+
+#: The layout of a run's folder; raised when an older program could not read a newer folder.
+FORMAT = 1
+
+
+@dataclass
+class Run:
+    """A method, trained or not, with what it was trained on."""
+
+    recipe: Recipe
+    method: GIRLMethod
+    about: dict[str, Any] = field(default_factory=dict)
+    """What it was trained on, in plain values."""
+    history: History = field(default_factory=History)
+
+    def embed(self, whole: Batch) -> Tensor:
+        """Representations of all nodes of a graph (n × k)."""
+        return self.method.embed(whole)
+
+
+def device_of(name: str = "auto") -> torch.device:
+    """A device by name; ``auto`` is the fastest one present."""
+    if name != "auto":
+        try:
+            return torch.zeros(0, device=name).device
+        except (RuntimeError, AssertionError) as error:
+            raise InputError(f"device: given {name!r}, which this machine does not offer ({error})") from error
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    # Apple's GPU has no CSR products: the CPU is faster there than falling back for each of them.
+    return torch.device("cpu")
+
+
+def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str = "cpu") -> Batch:
+    """A graph as an encoder of these settings sees it."""
+    if data.x is None:
+        raise InputError("x: the graph has no node features, expected a matrix with a row for each node")
+    nodes = data.x.shape[0]
+    if data.edge_index.numel() and int(data.edge_index.max()) >= nodes:
+        raise InputError(f"edge_index: given node {int(data.edge_index.max())}, expected 0 to {nodes - 1}")
+    values = data.x if data.x.layout == torch.strided else data.x.values()
+    if not bool(torch.isfinite(values).all()):
+        raise InputError("x: given NaN or infinite features, expected finite numbers: fill or drop them first")
+    graph = Graph.from_edges(data.edge_index, nodes, settings.directed)
+    return Batch(Features.of(data.x, settings.normalise), graph).to(device)
+
+
+def untrained(inputs: int, recipe: Recipe, device: torch.device | str = "cpu") -> GIRLMethod:
+    """The method before its first step: its weights depend on the seed only."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.train.seed)
+        method = GIRLMethod(inputs, recipe.encoder, recipe.method)
+    return method.to(device)
+
+
+def pretrain(
+    whole: Batch,
+    recipe: Recipe,
+    *,
+    out: Path | None = None,
+    resume: Resume = "auto",
+    about: dict[str, Any] | None = None,
+    console: Console | None = None,
+) -> Run:
+    """Train on a graph. With ``out``, checkpoints, the model and the history are kept there.
+
+    Args:
+        whole: the training graph, as :func:`batch_of` gives it for the recipe's encoder.
+        recipe: encoder, objective and training.
+        out: the run's folder.
+        resume: ``"auto"`` goes on where an interrupted run of the same kind stopped; ``"never"`` starts anew.
+        about: what the graph is, kept with the run.
+        console: where progress is shown; None shows none.
+    """
+    about = {"recipe": recipe.to_dict(), "inputs": whole.x.shape[1], "nodes": whole.size, **(about or {})}
+    method = untrained(whole.x.shape[1], recipe, whole.x.device)
+    folder = None if out is None else out / "checkpoints"
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    history = fit(method, whole, recipe.train, folder=folder, resume=resume, about=about, console=console)
+    run = Run(recipe, method, about, history)
+    if out is not None:
+        save_run(run, out)
+    return run
+
+
+def save_run(run: Run, out: Path) -> None:
+    """Keep a run: ``model.safetensors``, ``config.json`` and ``history.json``."""
+    save(out / "model.safetensors", dict(run.method.state_dict()), {"about": run.about})
+    write_json(out / "config.json", {"format": FORMAT, "girl": girl.__version__, **run.about})
+    write_json(out / "history.json", vars(run.history))
+
+
+def load_run(out: Path) -> Run:
+    """Read what :func:`save_run` wrote."""
+    try:
+        config = json.loads((out / "config.json").read_text(encoding="utf-8"))
+        history = History(**json.loads((out / "history.json").read_text(encoding="utf-8")))
+        tensors, _ = load(out / "model.safetensors")
+    except FileNotFoundError as error:
+        hint = "expected a folder that `girl pretrain` wrote"
+        if (out / "checkpoints").exists():
+            hint = "it was interrupted: give the same `girl pretrain` command again"
+        raise InputError(f"{out}: holds no finished run ({Path(error.filename).name} is missing); {hint}") from error
+    except (DamagedError, ValueError, TypeError) as error:
+        raise InputError(f"{out}: damaged ({error}); give the same `girl pretrain` command again") from error
+    if config["format"] != FORMAT:
+        raise InputError(f"{out}: given format {config['format']}, expected {FORMAT}: made by girl {config['girl']}")
+    recipe = Recipe().with_values(config["recipe"], str(out / "config.json"))
+    method = untrained(config["inputs"], recipe)
+    method.load_state_dict(tensors)
+    about = {key: value for key, value in config.items() if key not in ("format", "girl")}
+    return Run(recipe, method.eval(), about, history)
+
+
+def save_embedding(path: Path, h: Tensor) -> None:
+    """Write representations as ``.npy``, whole or not at all."""
+    with replacing(path) as beside, beside.open("wb") as file:
+        np.save(file, h.cpu().numpy())

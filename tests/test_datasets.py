@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from girl import datasets
+from girl.errors import InputError
+
+REAL = [name for name in datasets.names() if not datasets.describe(name).stand_in]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_counts_are_the_published_ones_and_loading_twice_gives_the_same(name, mirror, cache):
+    entry = datasets.describe(name)
+    first, second = (datasets.load(name, cache, mirror) for _ in range(2))
+    x, y = first.data.x, first.data.y
+    assert tuple(x.shape) == (entry.nodes, entry.features)
+    assert first.data.edge_index.shape == (2, entry.edges)
+    assert y.unique().tolist() == list(range(entry.classes))
+    assert first.classes == entry.classes
+    assert (first.protocols, first.stand_in) == (entry.protocols, False)
+    values = x.values() if x.layout == torch.sparse_csr else x
+    assert x.dtype == torch.float32
+    assert bool(values.isfinite().all())
+    assert (x.layout == torch.sparse_csr) == (int(values.count_nonzero()) < 0.15 * x.shape[0] * x.shape[1])
+    assert first.data.edge_index.min() >= 0
+    assert first.data.edge_index.max() < entry.nodes
+    same(first, second)
+
+
+def same(one, other):
+    assert one.data.x.layout == other.data.x.layout
+    for a, b in zip(parts(one.data.x), parts(other.data.x), strict=True):
+        assert torch.equal(a, b)
+    assert torch.equal(one.data.edge_index, other.data.edge_index)
+    assert torch.equal(one.data.y, other.data.y)
+    assert (one.name, one.classes, one.protocols) == (other.name, other.classes, other.protocols)
+    assert (one.multilabel, one.inductive, one.stand_in) == (other.multilabel, other.inductive, other.stand_in)
+    assert one.fixed.keys() == other.fixed.keys()
+    for protocol in one.fixed:
+        assert all(torch.equal(a, b) for a, b in zip(one.fixed[protocol], other.fixed[protocol], strict=True))
+
+
+def parts(x):
+    return (x.crow_indices(), x.col_indices(), x.values()) if x.layout == torch.sparse_csr else (x,)
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "sizes"),
+    [
+        ("cora", "public", (140, 500, 1000)),
+        ("citeseer", "public", (120, 500, 1000)),
+        ("texas", "geom-gcn", (87, 59, 37)),
+    ],
+)
+def test_fixed_splits_are_those_of_the_field(name, protocol, sizes, mirror, cache):
+    masks = datasets.load(name, cache, mirror).fixed[protocol]
+    assert tuple(int(mask[:, 0].sum()) for mask in masks) == sizes
+    assert all(mask.dtype == torch.bool for mask in masks)
+    assert not (masks[0] & masks[1] | masks[0] & masks[2] | masks[1] & masks[2]).any()
+
+
+def test_digits_need_no_file(tmp_path):
+    found = datasets.load("digits", tmp_path)
+    source, target = found.data.edge_index
+    key = len(found.data.y)
+    assert torch.equal((source * key + target).sort().values, (target * key + source).sort().values)
+    assert (found.data.x.min(), found.data.x.max()) == (0, 1)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["CORA", "ogbn_arxiv", "OGBN-Products", "USA_Airports", "wiki-cs"])
+def test_names_are_forgiving(name):
+    assert datasets.describe(name).name in datasets.names()
+
+
+@pytest.mark.parametrize(("name", "close"), [("koora", "cora"), ("redit", "reddit"), ("arxiv", "ogbn-arxiv")])
+def test_an_unknown_name_gets_its_close_matches(name, close):
+    with pytest.raises(InputError, match=f"{name}.*did you mean.*{close}.*girl datasets"):
+        datasets.load(name)
+
+
+def test_a_name_like_no_other_gets_the_list():
+    with pytest.raises(InputError, match="qqqq: no dataset of that name; `girl datasets`"):
+        datasets.load("qqqq")
+
+
+def test_importing_is_light():
+    code = "import sys, girl.datasets; sys.exit('torch_geometric' in sys.modules or 'ogb' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], env={**os.environ}, check=False).returncode == 0

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from rich.console import Console
+
+from girl.errors import InputError
+from girl.methods.base import Batch
+from girl.methods.girl import GIRLMethod, GIRLSettings
+from girl.nn.encoder import EncoderSettings
+from girl.nn.features import Features
+from girl.nn.graph import Graph
+from girl.train.checkpoint import load_newest, numbered
+from girl.train.loop import DivergedError, TrainSettings, fit
+
+
+def whole(n=150):
+    generator = torch.Generator().manual_seed(0)
+    x = (torch.rand(n, 30, generator=generator) < 0.2).float()
+    return Batch(Features.of(x.to_sparse_csr()), Graph.from_edges(torch.randint(n, (2, 4 * n), generator=generator), n))
+
+
+def method(**extra):
+    torch.manual_seed(0)
+    return GIRLMethod(30, EncoderSettings(hidden=16), GIRLSettings(rank=16, target_rank=8, rows=100, **extra))
+
+
+def train(folder=None, epochs=8, made=None, **settings):
+    made = made or method()
+    about = settings.pop("about", {})
+    resume = settings.pop("resume", "auto")
+    history = fit(
+        made, whole(), TrainSettings(epochs=epochs, save_every=2, **settings), folder=folder, about=about, resume=resume
+    )
+    return made, history
+
+
+def same(a, b):
+    return all(torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
+
+
+@pytest.mark.parametrize("schedule", ["constant", "cosine", "plateau"])
+@pytest.mark.parametrize("clusters", [0, 6])
+def test_resumed_equals_uninterrupted(tmp_path, schedule, clusters):
+    settings = {"schedule": schedule, "clusters": clusters, "per_batch": 2}
+    straight, expected = train(epochs=8, **settings)
+    # A cosine's rate depends on the last epoch: the interruption must come from outside, not from fewer epochs.
+    made = method()
+    steps = iter(range(100))
+    plain = made.losses
+
+    def interrupted(batch, generator):
+        if next(steps) == (5 if not clusters else 16):
+            raise KeyboardInterrupt
+        return plain(batch, generator)
+
+    made.losses = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, made=made, **settings)
+    resumed, history = train(tmp_path, **settings)
+    assert same(resumed, straight)
+    assert history.epochs == expected.epochs
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not():
+    assert same(train()[0], train()[0])
+    assert not same(train()[0], train(seed=1)[0])
+
+
+def test_training_lowers_the_loss_and_moves_every_parameter():
+    made, history = train(epochs=30)
+    assert history.epochs[-1]["layer 2"] < history.epochs[0]["layer 2"]
+    assert all(not torch.equal(a, b) for a, b in zip(made.parameters(), method().parameters(), strict=True))
+    assert history.seconds > 0
+
+
+def test_no_epochs_leave_the_encoder_untrained():
+    made, history = train(epochs=0)
+    assert same(made, method())
+    assert history.epochs == []
+
+
+def test_it_stops_when_nothing_moves(tmp_path):
+    made, history = train(tmp_path, epochs=60, lr=1e-9, patience=5, progress=0.1)
+    assert len(history.epochs) < 60
+    assert "no progress" in history.stopped
+    again, repeated = train(tmp_path, epochs=60, lr=1e-9, patience=5, progress=0.1)
+    assert same(made, again)
+    assert len(repeated.epochs) == len(history.epochs)
+
+
+def test_a_damaged_checkpoint_falls_back_and_ends_in_the_same_bits(tmp_path):
+    straight, _ = train(tmp_path)
+    newest = numbered(tmp_path)[0]
+    newest.write_bytes(newest.read_bytes()[:100])
+    with pytest.warns(UserWarning, match="passed over"):
+        resumed, _ = train(tmp_path)
+    assert same(resumed, straight)
+
+
+@pytest.mark.parametrize("value", [math.nan, 1e6])
+def test_divergence_stops_with_the_last_good_state(tmp_path, value):
+    made = method()
+    plain, calls = made.losses, iter(range(100))
+
+    def losses(batch, generator):
+        found = plain(batch, generator)
+        return {name: term * value for name, term in found.items()} if next(calls) == 5 else found
+
+    made.losses = losses
+    with pytest.raises(DivergedError, match=r"epoch 6.*after epoch 4.*lr"):
+        train(tmp_path, made=made)
+    good, _ = train(epochs=4)
+    assert same(made, good)
+    assert load_newest(tmp_path)[1]["epoch"] == 4
+
+
+def test_another_run_in_the_folder_is_not_overwritten(tmp_path):
+    train(tmp_path, about={"lr": 1})
+    with pytest.raises(InputError, match=r"differs in lr.*--resume never"):
+        train(tmp_path, about={"lr": 2})
+    train(tmp_path, about={"lr": 2}, resume="never")
+
+
+def test_progress_is_plain_lines_without_a_terminal(capsys):
+    fit(method(), whole(), TrainSettings(epochs=3), console=Console(file=sys.stdout, force_terminal=False, width=200))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("epoch 1/3")
+    assert lines[-1].startswith("epoch 3/3")
+    assert all(word in lines[0] for word in ("ρ̂ layer 2", "nodes/s", "s left"))
+
+
+def test_progress_is_a_bar_on_a_terminal(capsys):
+    fit(method(), whole(), TrainSettings(epochs=3), console=Console(file=sys.stdout, force_terminal=True, width=200))
+    assert "3/3" in capsys.readouterr().out
+
+
+CHILD = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from test_loop import train
+from safetensors.torch import save_file
+made, _ = train(Path(sys.argv[1]), epochs=60)
+save_file(made.state_dict(), Path(sys.argv[1]) / "final.safetensors")
+"""
+
+
+def test_killed_at_any_moment_and_resumed_ends_in_the_same_bits(tmp_path):
+    from safetensors.torch import load_file
+
+    here = str(__import__("pathlib").Path(__file__).parent)
+    command = [sys.executable, "-W", "ignore", "-c", CHILD, str(tmp_path), here]
+    kills = 0
+    for attempt in range(6):
+        child = subprocess.Popen(command)
+        if attempt < 3:
+            # Kill soon after a new checkpoint appears, or in the middle of writing one.
+            before, deadline = set(numbered(tmp_path)), time.monotonic() + 60
+            while set(numbered(tmp_path)) == before and child.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.001)
+            time.sleep(0.013 * attempt)
+            kills += child.poll() is None
+            child.kill()
+        child.wait()
+        if (tmp_path / "final.safetensors").exists():
+            break
+    assert kills == 3
+    straight, _ = train(epochs=60)
+    found = load_file(tmp_path / "final.safetensors")
+    assert all(torch.equal(value, found[name]) for name, value in straight.state_dict().items())
+
+
+@pytest.mark.parametrize("wrong", [{"epochs": -1}, {"lr": 0.0}, {"schedule": "cosin"}, {"per_batch": 0}])
+def test_wrong_settings_are_named(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        TrainSettings(**wrong)
