@@ -12,7 +12,11 @@ from girl.nn.features import Features
 
 def method(whole, encoder=None, **settings):
     torch.manual_seed(0)
-    made = GIRLMethod(whole.x.shape[1], EncoderSettings(**{"hidden": 16, **(encoder or {})}), GIRLSettings(**settings))
+    made = GIRLMethod(
+        whole.x.shape[1],
+        EncoderSettings(**{"conv": "gcn", "layers": 2, "hidden": 16, **(encoder or {})}),
+        GIRLSettings(**settings),
+    )
     made.prepare(whole, torch.Generator().manual_seed(0))
     return made
 

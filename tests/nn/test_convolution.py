@@ -5,7 +5,7 @@ import torch
 from torch_geometric import nn as pyg
 from torch_geometric.utils import coalesce, remove_self_loops, to_undirected
 
-from girl.nn.convolution import APPNP, CONVS, GCN, GIN, SAGE, GATv2, GraphConv, convolution
+from girl.nn.convolution import APPNP, CONVS, GCN, GIN, MLP, SAGE, GATv2, GraphConv, convolution
 from girl.nn.features import Features
 from girl.nn.graph import Graph
 
@@ -32,6 +32,9 @@ def theirs(ours):
                 near.weight.copy_(ours.neighbours.weight.T)
                 own.weight.copy_(ours.root.weight.T)
                 near.bias.copy_(ours.root.bias)
+            case MLP():
+                other = torch.nn.Module()
+                other.forward = lambda x, e: ours.linear(x)
             case APPNP():
                 other = torch.nn.Module()
                 other.forward = lambda x, e: pyg.APPNP(ours.hops, ours.teleport)(x @ ours.linear.weight, e) + ours.bias

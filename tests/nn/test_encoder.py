@@ -28,7 +28,7 @@ def test_layer_by_layer_in_chunks_equals_at_once(conv, extra, problem):
 
 
 def test_greedy_cuts_the_gradient_between_layers(problem):
-    encoder = Encoder(20, EncoderSettings(hidden=8, layers=2))
+    encoder = Encoder(20, EncoderSettings(conv="gcn", hidden=8, layers=2))
     encoder(*problem, greedy=True)[1].sum().backward()
     assert encoder.convolutions[0].linear.weight.grad is None
     encoder(*problem)[1].sum().backward()
@@ -36,7 +36,7 @@ def test_greedy_cuts_the_gradient_between_layers(problem):
 
 
 def test_the_last_layer_of_some_rows(problem):
-    encoder = Encoder(20, EncoderSettings(hidden=8, layers=2))
+    encoder = Encoder(20, EncoderSettings(conv="gcn", hidden=8, layers=2))
     rows = torch.tensor([5, 1])
     first, second = encoder(*problem, rows=rows)
     assert first.shape == (50, 8)

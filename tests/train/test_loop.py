@@ -27,7 +27,9 @@ def whole(n=150):
 
 def method(**extra):
     torch.manual_seed(0)
-    return GIRLMethod(30, EncoderSettings(hidden=16), GIRLSettings(rank=16, target_rank=8, rows=100, **extra))
+    return GIRLMethod(
+        30, EncoderSettings(conv="gcn", hidden=16, layers=2), GIRLSettings(rank=16, target_rank=8, rows=100, **extra)
+    )
 
 
 def train(folder=None, epochs=8, made=None, **settings):

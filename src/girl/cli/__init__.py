@@ -20,7 +20,12 @@ for _command, _help in {
     "rho:rho": "Estimate ρ(Y|X), the part of Y that is not a function of X.",
 }.items():
     app.command(f"girl.cli.{_command}", help=_help)
-reproduce.command("girl.cli.synthetic:synthetic", help="The paper's synthetic experiments, where the truth is known.")
+for _command, _help in {
+    "synthetic:synthetic": "The synthetic experiments, where the truth is known.",
+    "reproduce:nodes": "The node tables: controls, untrained encoders, GIRL as published, by default and tuned.",
+    "reproduce:ablation": "Kinds of layer and depths, untrained and trained.",
+}.items():
+    reproduce.command(f"girl.cli.{_command}", help=_help)
 
 
 def main() -> None:

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from girl.evaluate.design import Design
 from girl.kernel import sparse
 
-#: Neither the paper nor its code states these for the probe: the width is that of its encoder.
+#: The paper states two layers and ELU; width, rate and the rest are ours.
 HIDDEN = 256
-RATE = 1e-3
+RATE = 1e-2
 #: Rows of a step.
 BATCH = 512
 #: Steps between two looks at validation, at least; an epoch if that is longer.
@@ -41,15 +41,15 @@ class _Product(torch.autograd.Function):
 class MLP(nn.Module):
     r""":math:`W_2\,\mathrm{ELU}(W_1 (x - \mu)/s + b_1) + b_2`, with :math:`\mu` and s of the training rows.
 
-    The input is scaled by one number, so that the mean square of a centred entry is one. Sparse rows enter as a sparse
-    product: :math:`\mu` is subtracted from the hidden layer, not from them.
+    Centred rows have mean squared length one, as those of the linear probe. Sparse rows enter as a sparse product:
+    :math:`\mu` is subtracted from the hidden layer, not from them.
     """
 
     def __init__(self, design: Design, outputs: int, generator: torch.Generator) -> None:
         super().__init__()
         d = design.shape[1]
         self.mean = design.mean.float()
-        self.scale = design.scale / d**0.5
+        self.scale = design.scale
         self.first = nn.Parameter(torch.empty(d, HIDDEN))
         self.first_bias = nn.Parameter(torch.zeros(HIDDEN))
         self.second = nn.Parameter(torch.empty(HIDDEN, outputs))
@@ -71,19 +71,23 @@ def fit_mlp(
     weight_decay: float,
     seed: int,
 ) -> tuple[MLP, tuple[float, float]]:
-    """Train by AdamW until validation stops to gain; the weights of the best look and its score are returned.
+    """Train by Adam until validation stops gaining; the weights of the best look and its score are returned.
+
+    The decay is part of the loss (Adam, not AdamW). Adam moves every input column equally fast, however little it
+    varies; a penalty in the loss pulls the many weak columns back where decoupled decay does not. On propagated
+    features of Cora and CiteSeer with few labels that is worth five to ten points of validation accuracy.
 
     Args:
         x: training rows, n × d, float32, dense or CSR.
         y: classes (n) or yes-or-no labels (n × k, floating).
         rows: the rows of ``x`` at given places.
         score: of a model on validation, larger is better: the metric, then the negative loss, which decides ties.
-        weight_decay: decoupled, per unit of learning rate.
+        weight_decay: λ of the penalty λ/2 ‖weights‖² beside the mean loss.
         seed: of the first weights and of the order of rows.
     """
     generator = torch.Generator().manual_seed(seed)
     model = MLP(Design(x), y.shape[1] if y.dim() == 2 else int(y.max()) + 1, generator)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=weight_decay)
+    optimiser = torch.optim.Adam(model.parameters(), lr=RATE, weight_decay=weight_decay)
     loss = nn.functional.binary_cross_entropy_with_logits if y.dim() == 2 else nn.functional.cross_entropy
     best, kept, since, steps = (-1.0, 0.0), copy.deepcopy(model.state_dict()), 0, 0
     for _ in range(LOOKS):

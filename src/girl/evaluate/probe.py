@@ -23,8 +23,8 @@ Kind = Literal["linear", "mlp"]
 #: C of the linear probe, in half decades; rows of mean squared length one give it the same meaning everywhere.
 STRENGTHS = tuple(10 ** (half / 2) for half in range(-6, 9))
 
-#: Weight decays of the MLP probe.
-DECAYS = (1e-4, 1e-1, 1.0)
+#: Weight decays of the MLP probe, the strongest first.
+DECAYS = (1e-2, 1e-3, 1e-4, 1e-5)
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Score:
     test: float
     """A fraction, computed once, for the chosen strength."""
     strength: float
-    """C of the linear probe (larger is weaker), the weight decay of the MLP."""
+    """C of the linear probe (larger is weaker), the weight decay of the MLP (larger is stronger)."""
     seconds: float
 
 

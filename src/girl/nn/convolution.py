@@ -20,7 +20,7 @@ from girl.nn.features import Features
 from girl.nn.graph import Graph
 from girl.nn.operator import Operator
 
-Conv = Literal["gcn", "gatv2", "graphconv", "sage", "gin", "sgc", "appnp"]
+Conv = Literal["gcn", "gatv2", "graphconv", "sage", "gin", "sgc", "appnp", "mlp"]
 CONVS = get_args(Conv)
 
 Input = Tensor | Features
@@ -113,6 +113,20 @@ class APPNP(Convolution):
 
     def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
         return mapped_late(self.linear, x, sources if rows is None else sources[rows]) + self.bias
+
+
+class MLP(Convolution):
+    r""":math:`X W + b`: a layer that hears nothing, for graphs whose edges tell little."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.linear = Linear(inputs, outputs)
+
+    def sources(self, x: Input, graph: Graph) -> Tensor:
+        return mapped_early(self.linear, x)
+
+    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
+        return mapped_late(self.linear, x, sources if rows is None else sources[rows])
 
 
 class SAGE(Convolution):
@@ -209,6 +223,8 @@ def convolution(conv: Conv, inputs: int, outputs: int, heads: int, hops: int, te
             return GCN(inputs, outputs, hops)
         case "appnp":
             return APPNP(inputs, outputs, hops, teleport)
+        case "mlp":
+            return MLP(inputs, outputs)
         case "sage":
             return SAGE(inputs, outputs)
         case "graphconv":

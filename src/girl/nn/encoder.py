@@ -31,12 +31,12 @@ CHUNK = 65_536
 class EncoderSettings:
     """What an encoder is made of."""
 
-    conv: Conv = "gcn"
-    """Kind of layer: gcn, gatv2, graphconv, sage, gin; sgc (a linear map and ``hops`` propagations) or appnp (a linear
-    map and personalised PageRank)."""
+    conv: Conv = "appnp"
+    """Kind of layer: gcn, gatv2, graphconv, sage, gin; sgc (a linear map and ``hops`` propagations), appnp (a linear
+    map and personalised PageRank) or mlp (a linear map, no messages)."""
     hidden: int = 512
     """Width of every layer."""
-    layers: int = 2
+    layers: int = 1
     """Number of layers."""
     activation: Activation = "elu"
     """What follows each layer: elu, prelu, relu or none."""
@@ -46,7 +46,7 @@ class EncoderSettings:
     """Whether each layer but the first adds its input to its output."""
     heads: int = 4
     """Heads of a gatv2 layer."""
-    hops: int = 2
+    hops: int = 10
     """Propagations of an sgc or appnp layer."""
     teleport: float = 0.1
     """Share of its own signal that a node keeps at each propagation of an appnp layer."""

@@ -35,7 +35,7 @@ MEMORY = 0.9
 class TrainSettings:
     """How long and how fast to train, and on what parts of the graph."""
 
-    epochs: int = 60
+    epochs: int = 20
     """Passes over the graph; 0 leaves the encoder untrained."""
     lr: float = 5e-3
     """Learning rate of AdamW."""

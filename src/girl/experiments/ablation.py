@@ -1,0 +1,49 @@
+"""The ablation: kind of layer × depth 1 to 5, untrained and trained by GIRL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from girl.errors import InputError
+from girl.experiments.cells import Cell
+from girl.nn.convolution import Conv
+from girl.train.recipe import Recipe
+
+DATASETS = ("cora", "citeseer", "pubmed", "photo")
+CONVS: tuple[Conv, ...] = ("gcn", "gatv2", "graphconv", "sage")
+DEPTHS = (1, 2, 3, 4, 5)
+
+
+def recipe_of(conv: Conv, depth: int) -> Recipe:
+    """The default recipe with another encoder. Nothing is chosen: a kind and depth stand for themselves.
+
+    Deep encoders are judged by their last layer, as in the paper. The width is 256, so that attention over five layers
+    of the largest graph fits a laptop.
+    """
+    recipe = Recipe()
+    return replace(
+        recipe,
+        encoder=replace(recipe.encoder, conv=conv, layers=depth, hidden=256, output="last"),
+        method=replace(recipe.method, rows=2048),
+    )
+
+
+def name_of(conv: str, depth: int, trained: bool) -> str:
+    """The method's name in a cell."""
+    return f"{conv} {depth} {'girl' if trained else 'untrained'}"
+
+
+def cells(names: Sequence[str], seeds: int) -> list[Cell]:
+    """All cells of the figure, seed by seed."""
+    for name in names:
+        if name not in DATASETS:
+            raise InputError(f"dataset: given {name!r}, expected one of {', '.join(DATASETS)}")
+    return [
+        Cell(name, name_of(conv, depth, trained), seed, recipe_of(conv, depth).with_seed(seed).to_dict())
+        for seed in range(seeds)
+        for name in names
+        for conv in CONVS
+        for depth in DEPTHS
+        for trained in (False, True)
+    ]
