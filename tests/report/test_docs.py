@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from girl.report.docs import render
 from girl.report.synthetic import table_1d
+from girl.train.recipe import read_recipe
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -34,3 +39,38 @@ def test_numbers_come_from_the_json():
     result = json.loads((RESULTS / "synthetic.json").read_text())
     result["table_1d"]["ours"]["mean"][0] = 0.424242
     assert "0.424 ±" in table_1d(result)
+
+
+def test_pages_stand_before_anything_was_computed_on_graphs(tmp_path):
+    results = tmp_path / "results"
+    (results / "bench").mkdir(parents=True)
+    shutil.copy(RESULTS / "synthetic.json", results)
+    shutil.copy(RESULTS / "bench" / "kernel.json", results / "bench")
+    render(results, tmp_path / "out")
+    for name in ("nodes_paper", "nodes_figure", "ablation_low", "ablation_paper_figure"):
+        text = (tmp_path / "out" / f"{name}.md").read_text()
+        assert text.startswith("*Not computed yet")
+
+
+def test_a_piece_never_names_a_figure_that_was_not_drawn(tmp_path):
+    render(RESULTS, tmp_path)
+    for piece in tmp_path.glob("*.md"):
+        for figure in re.findall(r"generated/(\S+\.svg)", piece.read_text()):
+            assert (tmp_path / figure).exists()
+
+
+def test_the_python_of_the_training_page_runs(tmp_path):
+    page = (RESULTS.parent / "docs" / "training.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_recipes_of_the_training_page_are_recipes(tmp_path):
+    page = (RESULTS.parent / "docs" / "training.md").read_text(encoding="utf-8")
+    found = re.findall(r"```(toml|yaml)\n(.*?)```", page, flags=re.DOTALL)
+    assert len(found) == 2
+    for kind, text in found:
+        path = tmp_path / f"recipe.{kind}"
+        path.write_text(text, encoding="utf-8")
+        assert read_recipe(path).train.epochs == 40

@@ -17,6 +17,7 @@ for _command, _help in {
     "datasets:datasets": "The named graphs: list them, fetch one, or make a stand-in for one.",
     "pretrain:pretrain": "Learn representations of a named graph without labels.",
     "pretrain:evaluate": "Probe a run's representations beside raw features and the untrained encoder.",
+    "search:search": "Search a recipe for a named graph, on validation nodes only.",
     "rho:rho": "Estimate ρ(Y|X), the part of Y that is not a function of X.",
 }.items():
     app.command(f"girl.cli.{_command}", help=_help)

@@ -1,8 +1,8 @@
 """Protocols: how labelled nodes are shared out into training, validation and test, as objects with a name.
 
-A number without its protocol means nothing: the same encoder on Cora gains six points from ``public`` to ``full``. So
-the protocol is an object that every method, control and table row shares, and a split depends on the protocol and an
-index alone, never on the method's seed or on what was drawn before.
+A number without its protocol means nothing: from ``public`` to ``full`` a model gains more on Cora than most methods
+differ by. So the protocol is an object that every method, control and table row shares, and a split depends on
+the protocol and an index alone, never on the method's seed or on what was drawn before.
 """
 
 from __future__ import annotations

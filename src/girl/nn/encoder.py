@@ -20,7 +20,7 @@ Activation = Literal["elu", "prelu", "relu", "none"]
 ACTIVATIONS = get_args(Activation)
 Norm = Literal["none", "batch", "layer"]
 NORMS = get_args(Norm)
-Output = Literal["last", "layers", "all"]
+Output = Literal["auto", "last", "layers", "all"]
 OUTPUTS = get_args(Output)
 
 #: Nodes whose outputs are made at a time when a graph is embedded layer by layer.
@@ -54,8 +54,9 @@ class EncoderSettings:
     """Scaling of each node's features: none, l2 (length √d) or zscore (mean 0, spread 1)."""
     directed: bool = False
     """Whether messages follow the direction of the edges only."""
-    output: Output = "last"
-    """What represents a node: the last layer, all layers side by side, or all of them and its features."""
+    output: Output = "auto"
+    """What represents a node: last (layer), layers (all, side by side), all (the layers and its features), or auto: all
+    where neighbours are not alike, else last."""
     unit: bool = True
     """Whether each layer's part of a node's representation is scaled to length 1."""
 

@@ -72,6 +72,13 @@ class Features:
         assert self.sparse is not None
         return self.sparse
 
+    @property
+    def is_ids(self) -> bool:
+        """Whether no column is shared by two nodes: such features name nodes, and say nothing about them."""
+        if self.sparse is None:
+            return False
+        return bool((self.sparse.turned.crow_indices().diff() <= 1).all())
+
     def __matmul__(self, weight: Tensor) -> Tensor:
         """X W (n × k), differentiable in W."""
         if self._dense is not None:

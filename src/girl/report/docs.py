@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from girl.experiments.cells import Results
 from girl.files import write_text
+from girl.report import ablation, nodes
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
+from girl.report.scores import Scores, figure_piece
 from girl.report.synthetic import draw_synthetic, table_1d, table_errors
 
 
@@ -27,10 +30,34 @@ def render(results: Path, out: Path) -> list[Path]:
         "kernel_scaling": table_scaling(bench),
         "kernel_facts": facts(bench),
     }
+    for texts, drawn in (_nodes(results / "nodes", out), _ablation(results / "ablation", out)):
+        pieces |= texts
+        written += drawn
     for name, text in pieces.items():
         write_text(out / f"{name}.md", text)
         written.append(out / f"{name}.md")
     return written
+
+
+def _nodes(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
+    """The pieces of the node tables. A figure is a piece of text too, so that a page can stand without it."""
+    cells = Results(folder).all()
+    drawn = nodes.draw_gains(Scores(cells), out)
+    caption = "What training adds to the very same encoder, paired by seed. Left of the line it takes away."
+    text = figure_piece("nodes_gains", "Gain of GIRL over its untrained encoder on each dataset", caption)
+    return nodes.pieces(cells) | {"nodes_figure": text if drawn else nodes.NOT_YET}, [drawn] if drawn else []
+
+
+def _ablation(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
+    cells = Results(folder).all()
+    pieces, paths = ablation.pieces(cells), []
+    captions: dict[nodes.Labels, str] = {"paper": "The paper's protocol.", "low": "Few labels."}
+    for labels, caption in captions.items():
+        drawn = ablation.draw_ablation(Scores(cells), labels, out)
+        text = figure_piece(f"ablation_{labels}", "Accuracy over depth for each kind of layer", caption)
+        pieces[f"ablation_{labels}_figure"] = text if drawn else ablation.NOT_YET
+        paths += [drawn] if drawn else []
+    return pieces, paths
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -52,6 +52,22 @@ def figure(path: Path, title: str, x: str, y: str, size: tuple[float, float] = (
         axes.set_xlabel(x)
         axes.set_ylabel(y)
         yield axes
-        for suffix, extra in ((".svg", {"metadata": {"Date": None}}), (".png", {"dpi": 160})):
-            with replacing(path.with_suffix(suffix)) as beside:
-                page.savefig(beside, format=suffix[1:], **extra)
+        _save(page, path)
+
+
+@contextmanager
+def panels(path: Path, title: str, count: int, columns: int, size: tuple[float, float]) -> Iterator[list[Axes]]:
+    """As :func:`figure`, with ``count`` axes in rows of ``columns``."""
+    with mpl.rc_context(_STYLE):
+        page = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(page)
+        page.suptitle(title, x=0.01, ha="left", fontsize=11)
+        rows = -(-count // columns)
+        yield [page.add_subplot(rows, columns, at + 1) for at in range(count)]
+        _save(page, path)
+
+
+def _save(page: Figure, path: Path) -> None:
+    for suffix, extra in ((".svg", {"metadata": {"Date": None}}), (".png", {"dpi": 160})):
+        with replacing(path.with_suffix(suffix)) as beside:
+            page.savefig(beside, format=suffix[1:], **extra)
