@@ -180,3 +180,12 @@ def test_the_figure(cells, tmp_path):
     assert path == tmp_path / "nodes_gains.png"
     assert path.stat().st_size > 1000
     assert "USA-Airports" in path.with_suffix(".svg").read_text()
+
+
+@pytest.mark.parametrize("kept", ["girl", "default"])
+def test_the_figure_draws_what_is_there(cells, kept, tmp_path):
+    other = {"girl": "default", "default": "girl"}[kept]
+    path = nodes.draw_gains(Scores([c for c in cells if c["method"] != other]), tmp_path)
+    text = path.with_suffix(".svg").read_text()
+    assert ("GIRL, tuned" in text) == (kept == "girl")
+    assert ("GIRL, default" in text) == (kept == "default")

@@ -51,9 +51,9 @@ PER_CLASS = 20
 def judging_splits(dataset: NodeDataset, protocol: str, seed: int) -> Iterator[Split]:
     """Splits to judge a recipe by; no test node of the protocol's own split is in any of them.
 
-    A random protocol is judged by its validation nodes. A fixed one has a single small validation set, on which the best
-    of many trials is mostly luck: its training and validation nodes are shared out anew, several times, with as many
-    training nodes as the protocol has (20 of each class under ``public``).
+    A random protocol is judged by its validation nodes. A fixed one has a single small validation set, on which the
+    best of many trials is mostly luck: its training and validation nodes are shared out anew, several times,
+    with as many training nodes as the protocol has (20 of each class under ``public``).
     """
     own = splits.get(protocol).split(dataset, seed)
     if protocol not in ("public", "full"):
@@ -100,7 +100,9 @@ def search(dataset: NodeDataset, trials: int, seeds: int, out: Path, console: Co
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         sampler = optuna.samplers.TPESampler(seed=len(done), multivariate=True)
     study = optuna.create_study(direction="maximize", sampler=sampler)
-    space = {name: optuna.distributions.CategoricalDistribution(values) for name, values in SPACE.items()}
+    space: dict[str, optuna.distributions.BaseDistribution] = {
+        name: optuna.distributions.CategoricalDistribution(values) for name, values in SPACE.items()
+    }
     for trial in done:
         study.add_trial(optuna.trial.create_trial(params=trial["settings"], distributions=space, value=trial["score"]))
     for recipe in (tuned_recipe(dataset.name), Recipe())[len(done) :]:

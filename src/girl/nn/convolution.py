@@ -114,6 +114,11 @@ class APPNP(Convolution):
     def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
         return mapped_late(self.linear, x, sources if rows is None else sources[rows]) + self.bias
 
+    def forward(self, x: Input, graph: Graph, rows: Tensor | None = None) -> Tensor:
+        # In one go, the last propagation is that of the wanted rows only.
+        heard = graph.smooth(mapped_early(self.linear, x), self.teleport, self.hops, rows=rows)
+        return mapped_late(self.linear, x, heard) + self.bias
+
 
 class MLP(Convolution):
     r""":math:`X W + b`: a layer that hears nothing, for graphs whose edges tell little."""

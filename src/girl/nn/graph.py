@@ -86,7 +86,7 @@ class Graph:
         matrix = self._with_values(weight[self.target])
         if not self.symmetric:
             return Operator.of(matrix)
-        return Operator(matrix, self._with_values(weight[self.adjacency.col_indices()]), None)
+        return Operator(matrix, self._with_values(weight[self.adjacency.col_indices()]))
 
     @cached_property
     def gcn(self) -> Operator:
@@ -100,17 +100,16 @@ class Graph:
     def _with_values(self, values: Tensor) -> Tensor:
         return csr(self.adjacency.crow_indices(), self.adjacency.col_indices(), values, self.shape)
 
-    def smooth(self, x: Tensor, teleport: float, steps: int, turned: bool = False) -> Tensor:
+    def smooth(
+        self, x: Tensor, teleport: float, steps: int, turned: bool = False, rows: Tensor | None = None
+    ) -> Tensor:
         r"""Personalised PageRank of the columns of x (n × k), by power iteration on the GCN operator Â.
 
         .. math:: z \leftarrow (1-\alpha)\,\hat A z + \alpha x, \qquad z \to \alpha\,(I-(1-\alpha)\hat A)^{-1}x
 
-        ``turned`` gives the product with the transpose of that matrix instead.
+        ``turned`` gives the product with the transpose of that matrix instead; ``rows``, some rows of the result.
         """
-        z = x
-        for _ in range(steps):
-            z = torch.add(teleport * x, self.gcn.t_matmul(z) if turned else self.gcn @ z, alpha=1 - teleport)
-        return z
+        return self.gcn.diffuse(x, teleport, steps, turned, rows)
 
     def neighbours(self, nodes: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """For each of ``nodes`` one in-neighbour, uniformly at random; a node without any is its own."""

@@ -9,7 +9,6 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from girl.evaluate.metric import Comparison
 from girl.experiments.ablation import CONVS, DATASETS, DEPTHS, name_of
 from girl.report.figure import COLORS, panels
 from girl.report.nodes import LABELS, Labels, protocol_of
@@ -36,7 +35,8 @@ def draw_ablation(scores: Scores, labels: Labels, folder: Path) -> Path | None:
     path = folder / f"ablation_{labels}"
     columns = min(2, len(rows))
     tall = -(-len(rows) // columns)
-    with panels(path, "Kind of layer and depth", len(rows), columns, (4.4 * columns, 0.9 + 2.7 * tall)) as axes:
+    names = [f"{scores.title(dataset)}, {protocol}" for dataset, protocol in rows]
+    with panels(path, "Kind of layer and depth", names, columns, (4.4 * columns, 0.9 + 2.7 * tall)) as axes:
         for one, (dataset, protocol) in zip(axes, rows, strict=True):
             _panel(one, scores, dataset, protocol)
         keys = [Line2D([], [], color=TINTS[conv], label=TITLES[conv]) for conv in CONVS]
@@ -64,7 +64,6 @@ def _panel(axes: Axes, scores: Scores, dataset: str, protocol: str) -> None:
                 capsize=2,
                 alpha=1.0 if trained else 0.75,
             )
-    axes.set_title(f"{scores.title(dataset)}, {protocol}", fontsize=10, loc="left")
     axes.set_xticks(DEPTHS)
     axes.set_xlabel("layers")
     axes.set_ylabel("accuracy, %")
@@ -86,33 +85,32 @@ def table_ablation(scores: Scores, labels: Labels) -> str:
             rows.append([f"{TITLES[conv]}, GIRL", *(pair[1] for pair in shown)])
             rows.append(["difference", *("–" if gap is None else str(gap) for gap in gaps)])
         head = ["layers", *(str(depth) for depth in DEPTHS)]
-        title = f"**{scores.title(dataset)}**, `{protocol}`, {seeds_in_words(counts)} seeds"
+        title = f"**{scores.title(dataset)}**, `{protocol}`, seeds: {seeds_in_words(counts)}"
         texts.append(f"{title}\n\n{markdown(head, rows)}")
     return "\n".join(texts) if texts else NOT_YET
 
 
 def facts(scores: Scores) -> str:
-    """On how many encoders GIRL gains and loses, as a Markdown list."""
+    """In how many encoders GIRL gains and loses, as a Markdown list."""
     lines = []
     for labels, where in LABELS.items():
-        for dataset, protocol in datasets_of(scores, labels):
-            gaps = {
-                (conv, depth): scores.difference(
-                    dataset, protocol, name_of(conv, depth, True), name_of(conv, depth, False)
-                )
-                for conv in CONVS
-                for depth in DEPTHS
-            }
-            known = {key: gap for key, gap in gaps.items() if gap is not None and gap.error is not None}
-            if not known:
-                continue
-            up = sum(gains(gap) for gap in known.values())
-            down = sum(gains(Comparison(-gap.difference, gap.error, gap.count)) for gap in known.values())
+        counts = {scores.title(d): found for d, p in datasets_of(scores, labels) if (found := _counts(scores, d, p))[2]}
+        if counts:
+            up, down, all_ = (sum(column) for column in zip(*counts.values(), strict=True))
+            each = ", ".join(f"{title} {a} and {b} of {c}" for title, (a, b, c) in counts.items())
             lines.append(
-                f"- {scores.title(dataset)}, {where}: GIRL is above its untrained encoder by more than one standard "
-                f"error in {up} of {len(known)} encoders, below it in {down}."
+                f"- {where[0].upper()}{where[1:]}: by more than one standard error, GIRL is above its untrained "
+                f"encoder in {up} of {all_} encoders and below it in {down} ({each})."
             )
     return "\n".join(lines) + "\n" if lines else NOT_YET
+
+
+def _counts(scores: Scores, dataset: str, protocol: str) -> tuple[int, int, int]:
+    """Encoders that gain, that lose, and all that have seeds enough to tell."""
+    names = [[name_of(conv, depth, trained) for trained in (True, False)] for conv in CONVS for depth in DEPTHS]
+    gaps = [(scores.difference(dataset, protocol, a, b), scores.difference(dataset, protocol, b, a)) for a, b in names]
+    known = [(up, down) for up, down in gaps if up is not None and up.error is not None]
+    return sum(gains(up) for up, _ in known), sum(gains(down) for _, down in known), len(known)
 
 
 def pieces(cells: Sequence[dict[str, Any]]) -> dict[str, str]:

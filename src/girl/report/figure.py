@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,14 +56,20 @@ def figure(path: Path, title: str, x: str, y: str, size: tuple[float, float] = (
 
 
 @contextmanager
-def panels(path: Path, title: str, count: int, columns: int, size: tuple[float, float]) -> Iterator[list[Axes]]:
-    """As :func:`figure`, with ``count`` axes in rows of ``columns``."""
+def panels(
+    path: Path, title: str, names: Sequence[str], columns: int | None = None, size: tuple[float, float] | None = None
+) -> Iterator[list[Axes]]:
+    """As :func:`figure`, with axes for each of ``names``, in rows of ``columns`` (one row if not given)."""
+    columns = columns or len(names)
+    rows = -(-len(names) // columns)
     with mpl.rc_context(_STYLE):
-        page = Figure(figsize=size, layout="constrained")
+        page = Figure(figsize=size or (3.6 * columns, 0.6 + 3.2 * rows), layout="constrained")
         FigureCanvasAgg(page)
         page.suptitle(title, x=0.01, ha="left", fontsize=11)
-        rows = -(-count // columns)
-        yield [page.add_subplot(rows, columns, at + 1) for at in range(count)]
+        axes = [page.add_subplot(rows, columns, at + 1) for at in range(len(names))]
+        for one, name in zip(axes, names, strict=True):
+            one.set_title(name, loc="left", fontsize=10)
+        yield axes
         _save(page, path)
 
 

@@ -171,9 +171,11 @@ def _facts(scores: Scores, labels: Labels) -> list[str]:
         gaps = {d: scores.difference(d, p, method, control) for d, p in rows}
         text = f"{where}: {name} beats its untrained encoder by more than one standard error"
         lines += _fact(scores, text, told(gaps))
-    met = {d: reached(scores.summary(d, p, "girl"), aim(d, labels), labels) for d, p in rows}
-    text = "GIRL reaches the paper's number" if labels == "paper" else "GIRL passes the highest result seen"
-    lines += _fact(scores, f"{where}: {text}", {d: value for d, value in met.items() if value is not None})
+    goal = "reaches the paper's number" if labels == "paper" else "passes the highest result seen"
+    for method, name in (("girl", "GIRL"), ("default", "the default")):
+        met = {d: reached(scores.summary(d, p, method), aim(d, labels), labels) for d, p in rows}
+        known = {d: value for d, value in met.items() if value is not None}
+        lines += _fact(scores, f"{where}: {name} {goal}", known)
     best = {d: best_propagated(scores, d, p) or PROPAGATED[0] for d, p in rows}
     gaps = {d: scores.difference(d, p, "girl", best[d]) for d, p in rows}
     text = "GIRL beats the best smoothed features by more than one standard error"
@@ -196,7 +198,7 @@ def settings(scores: Scores) -> str:
     cpus = sorted({c["provenance"]["processor"] for c in scores.cells})
     return (
         f"Test {metrics} in percent, mean ± standard deviation; {scores.probe} probe; "
-        f"{seeds_in_words([count for count in counts if count])} seeds. "
+        f"seeds: {seeds_in_words([count for count in counts if count])}. "
         f"Computed by {', '.join(made)} on one core of {', '.join(cpus)}.\n"
     )
 
@@ -209,10 +211,10 @@ def draw_gains(scores: Scores, folder: Path) -> Path | None:
     path = folder / "nodes_gains"
     most = max(len(rows) for _, rows in drawn)
     title = "Gain over the same encoder, untrained"
-    with panels(path, title, len(drawn), len(drawn), (9.0 if len(drawn) > 1 else 5.4, 1.5 + 0.34 * most)) as axes:
-        for one, (name, rows) in zip(axes, drawn, strict=True):
+    size = (9.0 if len(drawn) > 1 else 5.4, 1.5 + 0.34 * most)
+    with panels(path, title, [name for name, _ in drawn], size=size) as axes:
+        for one, (_, rows) in zip(axes, drawn, strict=True):
             _gains(one, scores, rows, most)
-            one.set_title(name, fontsize=10, loc="left")
             one.set_xlabel("points of accuracy, ± standard error")
         handles, labels_of = axes[0].get_legend_handles_labels()
         axes[0].figure.legend(handles, labels_of, loc="outside upper right", ncols=2)
@@ -220,7 +222,8 @@ def draw_gains(scores: Scores, folder: Path) -> Path | None:
 
 
 def _drawable(scores: Scores, labels: Labels) -> list[tuple[str, str]]:
-    return [(d, p) for d, p in rows_of(scores, labels) if scores.difference(d, p, "girl", "untrained") is not None]
+    pairs = (("girl", "untrained"), ("default", "default untrained"))
+    return [(d, p) for d, p in rows_of(scores, labels) if any(scores.difference(d, p, a, b) for a, b in pairs)]
 
 
 def _gains(axes: Axes, scores: Scores, rows: Sequence[tuple[str, str]], room: int) -> None:
@@ -231,6 +234,8 @@ def _gains(axes: Axes, scores: Scores, rows: Sequence[tuple[str, str]], room: in
     for method, control, label, color, marker, shift in styles:
         found = [(at, scores.difference(d, p, method, control)) for at, (d, p) in enumerate(rows)]
         known = [(at, value) for at, value in found if value is not None]
+        if not known:
+            continue
         axes.errorbar(
             [100 * value.difference for _, value in known],
             [at + shift for at, _ in known],

@@ -28,8 +28,8 @@ from girl.train.recipe import Recipe
 #: The layout of a run's folder; raised when an older program could not read a newer folder.
 FORMAT = 1
 
-#: Neighbours whose features have a mean cosine below this are not alike. On the graphs of the node tables, it is 0.11 and
-#: more where classes cluster (Cora 0.12, Physics 0.29), and at most 0.03 where they do not (Texas, Actor).
+#: Neighbours whose features have a mean cosine below this are not alike. On the graphs of the node tables, it is 0.11
+#: and more where classes cluster (Cora 0.12, Physics 0.29), and at most 0.03 where they do not (Texas, Actor).
 UNLIKE = 0.05
 
 
