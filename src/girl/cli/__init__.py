@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from rich.console import Console
 
@@ -29,10 +30,14 @@ for _command, _help in {
     reproduce.command(f"girl.cli.{_command}", help=_help)
 
 
-def main() -> None:
-    """The entry point: a user's mistake is one line on standard error and exit code 2."""
+def main(tokens: Sequence[str] | None = None) -> None:
+    """The entry point: a user's mistake is one line on standard error and exit code 2.
+
+    Args:
+        tokens: what follows `girl` on the command line; by default what the shell gave.
+    """
     try:
-        app()
+        app(tokens)
     except InputError as error:
         Console(stderr=True).print(f"[red]girl:[/red] {error}", soft_wrap=True, highlight=False)
         sys.exit(2)

@@ -63,7 +63,8 @@ def pretrain(
     rule = splits.get(protocol or found.protocols[0])
     base = tuned_recipe(found.name) if recipe == "tuned" else find_recipe(recipe)
     full = base.with_values(given(encoder, objective, train), "command line")
-    nodes = rule.split(found, split).train if found.inductive else None
+    shared = rule.split(found, split)  # also where training needs no split: a protocol it lacks is a mistake
+    nodes = shared.train if found.inductive else None
     whole = batch_of(found.data, full.encoder, device_of(device))
     about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
     console.print(f"{found.title}: {whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges", highlight=False)

@@ -15,8 +15,7 @@ from girl.report.figure import panels
 def draw_maps(path: Path, maps: Mapping[str, Tensor], labels: Tensor, title: str) -> Path:
     """Draw representations of the same nodes side by side, each in its own plane.
 
-    The plane is that of the first two linear discriminants' rivals for honesty: principal components, which know no
-    labels. Only the colours do.
+    Principal components know no labels; only the colours do. What looks apart here is apart.
 
     Args:
         path: where to, without a suffix: .svg and .png are written.

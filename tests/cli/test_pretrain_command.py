@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from girl.cli import main
+
+SMALL = ["--hidden", "16", "--rank", "16", "--target-rank", "8", "--epochs", "3", "--targets", "features", "around"]
+
+
+@pytest.fixture(scope="module")
+def girl(mirror, tmp_path_factory):
+    """The command in this process: importing the graph libraries anew for each call would take most of the time."""
+    folder = tmp_path_factory.mktemp("runs")
+    places = {"GIRL_MIRROR": str(mirror), "GIRL_DATA": str(tmp_path_factory.mktemp("data"))}
+
+    def call(*arguments):
+        out, err, code = io.StringIO(), io.StringIO(), 0
+        here = (contextlib.chdir(folder), mock.patch.dict(os.environ, places))
+        with here[0], here[1], contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                main(arguments)
+            except SystemExit as stop:
+                code = stop.code or 0
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+    call.folder = folder
+    return call
+
+
+@pytest.fixture(scope="module")
+def run(girl):
+    done = girl("pretrain", "texas", "--protocol", "geom-gcn", "--out", "texas", *SMALL)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_pretrain_leaves_a_run_with_embeddings(girl, run):
+    assert "texas: 183 nodes" in run.stdout
+    assert "ρ̂ layer 1" in run.stdout
+    config = json.loads((girl.folder / "texas" / "config.json").read_text())
+    assert config["recipe"]["encoder"]["hidden"] == 16
+    assert config["recipe"]["method"]["targets"] == ["features", "around"]
+    assert config["recipe"]["train"]["lr"] == 0.002  # of the tuned recipe: what is not given stands
+    assert len(np.load(girl.folder / "texas" / "embeddings.npy")) == 183
+
+
+def test_the_same_command_finds_its_work_done_and_another_is_refused(girl, run):
+    again = girl("pretrain", "texas", "--protocol", "geom-gcn", "--out", "texas", *SMALL)
+    assert again.returncode == 0, again.stderr
+    assert "epoch 1/3" not in again.stdout
+    other = girl("pretrain", "texas", "--out", "texas", *SMALL, "--lr", "0.1")
+    assert other.returncode == 2
+    assert "holds another run" in other.stderr
+
+
+def test_evaluate_shows_the_controls_beside_it(girl, run):
+    done = girl("evaluate", "texas", "--splits", "2")
+    assert done.returncode == 0, done.stderr
+    for word in ("raw", "sgc", "untrained encoder", "GIRL", "±", "geom-gcn", "accuracy"):
+        assert word in done.stdout
+    rows = json.loads((girl.folder / "texas" / "scores.json").read_text())["rows"]
+    assert all(len(row["test"]) == 2 for row in rows)
+
+
+def test_a_recipe_from_a_file(girl):
+    (girl.folder / "mine.yaml").write_text("encoder: {conv: sage, hidden: 8}\ntrain: {epochs: 2}\n")
+    done = girl("pretrain", "texas", "--recipe", "mine.yaml", "--epochs", "1", "--rank", "8", "--out", "yaml")
+    assert done.returncode == 0, done.stderr
+    recipe = json.loads((girl.folder / "yaml" / "config.json").read_text())["recipe"]
+    assert (recipe["encoder"]["conv"], recipe["encoder"]["hidden"], recipe["train"]["epochs"]) == ("sage", 8, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["pretrain", "texsa", "--out", "x"], ["texsa", "texas"]),
+        (["pretrain", "texas", "--protocol", "public", "--out", "x"], ["public", "geom-gcn"]),
+        (["pretrain", "texas", "--recipe", "none.toml", "--out", "x"], ["none.toml", "no such file"]),
+        (["pretrain", "texas", "--hidden", "0", "--out", "x"], ["hidden", "at least 1"]),
+        (["evaluate", "nowhere"], ["nowhere", "girl pretrain"]),
+        (["reproduce", "nodes", "--datasets", "coar"], ["coar", "cora"]),
+        (["search", "digits"], ["digits", "node tables"]),
+    ],
+)
+def test_a_mistake_is_one_line_and_leaves_nothing(girl, arguments, words):
+    done = girl(*arguments)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert all(word in done.stderr for word in words), done.stderr
+    assert not (girl.folder / "x").exists()
+    assert not (girl.folder / "results").exists()
+
+
+def test_stand_ins_say_so_and_inductive_training_sees_training_nodes_only(girl):
+    made = girl("datasets", "make-stand-in", "ppi", "--scale", "0.005")
+    assert made.returncode == 0, made.stderr
+    done = girl("pretrain", "ppi", "--out", "ppi", *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert "stand-in" in done.stdout
+    config = json.loads((girl.folder / "ppi" / "config.json").read_text())
+    assert config["nodes"] < len(np.load(girl.folder / "ppi" / "embeddings.npy"))
+    scores = girl("evaluate", "ppi")
+    assert scores.returncode == 0, scores.stderr
+    assert "micro-F1" in scores.stdout
+    assert "stand-in" in scores.stdout

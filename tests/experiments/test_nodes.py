@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from girl.errors import InputError
+from girl.experiments import ablation, nodes
+from girl.experiments.cells import Cell
+from girl.train.recipe import Recipe
+
+SMALL = {"hidden": 16, "rank": 16, "target_rank": 8, "epochs": 2}
+
+
+def test_cells_cover_the_table_seed_by_seed():
+    made = nodes.cells(["cora", "texas"], nodes.METHODS, 2)
+    assert len(made) == 2 * 2 * len(nodes.METHODS)
+    assert [cell.seed for cell in made] == sorted(cell.seed for cell in made)
+    assert len({cell.key for cell in made}) == len(made)
+    untrained, girl = (next(c for c in made if c.method == m and c.dataset == "cora") for m in ("untrained", "girl"))
+    assert untrained.recipe == girl.recipe  # the control is the same encoder
+
+
+def test_the_ablation_covers_kinds_depths_and_both_states():
+    made = ablation.cells(ablation.DATASETS, 1)
+    assert len(made) == 4 * 4 * 5 * 2
+    assert {cell.recipe["encoder"]["layers"] for cell in made} == {1, 2, 3, 4, 5}
+
+
+@pytest.mark.parametrize("wrong", [(["coar"], ["raw"]), (["cora"], ["gril"])])
+def test_unknown_names_are_refused(wrong):
+    with pytest.raises(InputError, match="expected one of"):
+        nodes.cells(*wrong, 1)
+
+
+@pytest.mark.parametrize("method", ["raw", "ppr", "untrained", "girl"])
+def test_a_cell_on_real_data(method, mirror, cache):
+    recipe = None if method in ("raw", "ppr") else Recipe().with_values(SMALL).with_seed(1).to_dict()
+    compute = nodes.Compute(cache, mirror)
+    cell = Cell("texas", method, 1, recipe)
+    found = compute(cell)
+    (row,) = found["rows"]
+    assert (row["protocol"], row["metric"], found["stand_in"]) == ("geom-gcn", "accuracy", False)
+    assert 0.4 < row["test"] <= 1
+    assert ("loss" in found) == (method == "girl")
+    assert compute(cell)["rows"][0]["test"] == row["test"]

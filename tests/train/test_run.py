@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from girl.errors import InputError
+from girl.train.recipe import Recipe
+from girl.train.run import batch_of, device_of, likeness, load_run, pretrain, save_embedding, settle
+
+SMALL = Recipe().with_values({"hidden": 16, "rank": 16, "target_rank": 8, "epochs": 4, "output": "last"})
+
+
+def clustered(n=120, alike=True, seed=0):
+    """Neighbours share a group; features speak of the group, or of nothing."""
+    generator = torch.Generator().manual_seed(seed)
+    group = torch.arange(n) % 4
+    pairs = torch.randint(n, (2, 8 * n), generator=generator)
+    pairs = pairs[:, group[pairs[0]] == group[pairs[1]]]
+    noise = torch.randn(n, 12, generator=generator)
+    return Data(x=noise + 2 * torch.eye(12)[group] * alike, edge_index=pairs, y=group)
+
+
+def test_a_run_is_loaded_as_it_was_saved(tmp_path):
+    whole = batch_of(clustered(), SMALL.encoder)
+    run = pretrain(whole, SMALL, out=tmp_path / "run", about={"dataset": "mine"})
+    again = load_run(tmp_path / "run")
+    assert torch.equal(again.embed(whole), run.embed(whole))
+    assert again.recipe == run.recipe
+    assert again.about["dataset"] == "mine"
+    assert again.history.epochs == run.history.epochs
+
+
+def test_a_missing_interrupted_or_damaged_run_is_named(tmp_path):
+    with pytest.raises(InputError, match="girl pretrain"):
+        load_run(tmp_path / "none")
+    whole = batch_of(clustered(), SMALL.encoder)
+    pretrain(whole, SMALL, out=tmp_path / "run")
+    model = tmp_path / "run" / "model.safetensors"
+    model.write_bytes(model.read_bytes()[:50])
+    with pytest.raises(InputError, match="damaged"):
+        load_run(tmp_path / "run")
+    model.unlink()
+    with pytest.raises(InputError, match="interrupted"):
+        load_run(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"x": None}, "no node features"),
+        ({"x": torch.full((120, 3), torch.nan)}, "NaN"),
+        ({"x": torch.ones(5, 3)}, "0 to 4"),
+    ],
+)
+def test_a_graph_that_cannot_be_used_is_refused(change, words):
+    data = clustered()
+    for name, value in change.items():
+        data[name] = value
+    with pytest.raises(InputError, match=words):
+        batch_of(data, SMALL.encoder)
+
+
+def test_output_is_decided_by_how_alike_neighbours_are():
+    auto = SMALL.with_values({"output": "auto"})
+    for alike, expected in ((True, "last"), (False, "all")):
+        whole = batch_of(clustered(alike=alike), auto.encoder)
+        assert settle(auto, whole).encoder.output == expected
+        assert settle(SMALL, whole) is SMALL
+    ids = clustered()
+    ids.x = torch.eye(120).to_sparse_csr()
+    assert settle(auto, batch_of(ids, auto.encoder)).encoder.output == "last"
+
+
+def test_strangers_have_no_likeness():
+    generator = torch.Generator().manual_seed(0)
+    assert likeness(batch_of(clustered(), SMALL.encoder), generator) > 0.1
+    data = clustered()
+    data.edge_index = torch.zeros(2, 0, dtype=torch.long)
+    assert likeness(batch_of(data, SMALL.encoder), generator) == 0
+
+
+def test_pretraining_in_clusters_and_on_directed_edges():
+    recipe = SMALL.with_values({"clusters": 4, "per_batch": 2, "directed": True})
+    whole = batch_of(clustered(), recipe.encoder)
+    assert pretrain(whole, recipe).embed(whole).isfinite().all()
+
+
+def test_an_embedding_is_an_array_on_disk(tmp_path):
+    h = torch.randn(5, 3)
+    save_embedding(tmp_path / "h.npy", h)
+    assert np.array_equal(np.load(tmp_path / "h.npy"), h.numpy())
+    assert [path.name for path in tmp_path.iterdir()] == ["h.npy"]
+
+
+def test_a_device_that_is_not_there_is_named():
+    assert device_of("cpu").type == "cpu"
+    with pytest.raises(InputError, match="device"):
+        device_of("cuda:7" if not torch.cuda.is_available() else "nonsense")
