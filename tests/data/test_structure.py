@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from girl.data.structure import WALK, structural_features
+from girl.data.structure import WALK, positional_features, structural_features
 
 
 def ring(nodes):
@@ -34,3 +34,20 @@ def test_returns_are_powers_of_the_walk():
     for step, found in zip(range(2, WALK + 1), _returns(adjacency.numpy()), strict=True):
         expected = torch.linalg.matrix_power(walk, step).diagonal()
         torch.testing.assert_close(torch.from_numpy(found), expected)
+
+
+def test_positions_are_eigenvectors_of_the_normalised_graph():
+    edges = torch.randint(40, (2, 150), generator=torch.Generator().manual_seed(0))
+    x = positional_features(edges, 40, count=6).double()
+    a = torch.zeros(40, 40, dtype=torch.float64)
+    a[edges[0], edges[1]] = a[edges[1], edges[0]] = 1
+    a.fill_diagonal_(0)
+    scale = a.sum(1).clamp(min=1).rsqrt()
+    moved = (scale[:, None] * a * scale) @ x
+    value = (moved * x).sum(0) / 40
+    torch.testing.assert_close(moved, x * value, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(x.T @ x / 40, torch.eye(6, dtype=torch.float64), atol=1e-4, rtol=1e-4)
+
+
+def test_a_graph_with_fewer_nodes_than_columns():
+    assert positional_features(ring(5), 5, count=8)[:, 4:].abs().sum() == 0

@@ -94,3 +94,18 @@ def test_moves_and_counts(directed):
     assert graph.to("cpu") is graph
     assert graph.edge_index.shape[1] == (2 if directed else 4)
     assert graph.degree.tolist() == ([0, 1, 1, 0] if directed else [1, 2, 1, 0])
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("turned", [True, False])
+def test_smoothing_some_rows_is_some_rows_of_smoothing(directed, turned):
+    torch.manual_seed(0)
+    graph = Graph.from_edges(torch.randint(30, (2, 90)), 30, directed)
+    rows = torch.tensor([4, 4, 29, 0])  # one of them twice
+    weight = torch.randn(4, 5)
+    found = []
+    for some in (True, False):
+        x = torch.randn(30, 5, generator=torch.Generator().manual_seed(1), requires_grad=True)
+        z = graph.smooth(x, 0.2, 4, turned, rows=rows) if some else graph.smooth(x, 0.2, 4, turned)[rows]
+        found.append((z, torch.autograd.grad((z * weight).sum(), x)[0]))
+    torch.testing.assert_close(found[0], found[1])

@@ -18,7 +18,7 @@ from girl.data.dataset import Masks
 from girl.data.digits import digits
 from girl.data.ogbn import read_ogb
 from girl.data.registry import Entry
-from girl.data.structure import structural_features
+from girl.data.structure import positional_features, structural_features
 
 #: A graph and the splits that came with it.
 Read = tuple[Data, dict[str, Masks]]
@@ -55,7 +55,9 @@ def read(entry: Entry, root: Path) -> Read:
         protocol = "geom-gcn" if entry.family in ("webkb", "actor") else "public"
         fixed[protocol] = _columns(data.train_mask, data.val_mask, data.test_mask)
     if entry.name == "usa-airports-structural":
-        data.x = structural_features(data.edge_index, len(data.y))
+        nodes = len(data.y)
+        found = structural_features(data.edge_index, nodes), positional_features(data.edge_index, nodes)
+        data.x = torch.cat(found, dim=1)
     x = data.x if data.x.layout == torch.sparse_csr else compact(data.x)
     return Data(x=x, edge_index=data.edge_index.contiguous(), y=data.y.long()), fixed
 

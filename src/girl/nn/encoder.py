@@ -106,7 +106,7 @@ class Encoder(nn.Module):
     ) -> Tensor:
         """The output of one layer for ``rows`` (all if not given); ``sources`` if they have been computed before."""
         conv = self.convolution(index)
-        out = conv.gather(conv.sources(x, graph) if sources is None else sources, x, graph, rows)
+        out = conv(x, graph, rows) if sources is None else conv.gather(sources, x, graph, rows)
         out = self.activations[index](self.norms[index](out))
         if self.settings.residual and isinstance(x, Tensor):
             out = out + (x if rows is None else x[rows])

@@ -1,0 +1,361 @@
+"""What a step of GIRL costs beside the bare encoder and the published loss, and what rows and rank buy, in one run.
+
+Writes results/bench/girl.json, after each measurement. Steps are interleaved repetitions of both kinds on the same
+graph; peaks of memory come from processes of their own. Accuracies of an earlier run with the same program and the same
+recipes are taken over, so that an interrupted run can be given again. (This file is not called girl.py: Python would
+then find it in the place of the package.)
+
+    python benchmarks/girl_step.py                        PubMed and Physics, about half an hour on two cores
+    python benchmarks/girl_step.py --datasets pubmed
+    python benchmarks/girl_step.py --quick                scikit-learn's digits, to see that it runs
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import resource
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from girl import KRLoss, datasets, splits
+from girl.data.dataset import NodeDataset
+from girl.data.digits import digits
+from girl.evaluate.run import score_splits
+from girl.experiments.record import provenance
+from girl.files import write_json
+from girl.methods.base import Batch
+from girl.methods.girl import GIRLMethod
+from girl.train.loop import Trainer
+from girl.train.recipe import Recipe, tuned_recipe
+from girl.train.run import batch_of, pretrain, untrained
+
+warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+
+Kind = Literal["girl", "encoder"]
+
+#: What is to be reached.
+TARGETS = {"step_ratio": 2.0, "memory_ratio": 1.5, "training_bytes": 4e9}
+
+#: Protocols whose validation nodes judge rows and rank.
+PROTOCOLS = {"pubmed": ("public", "full"), "digits": ("random-10-10-80",)}
+
+
+def load(name: str) -> NodeDataset:
+    if name == "digits":
+        data = digits()
+        return NodeDataset(name, data, classes=10)
+    return datasets.load(name)
+
+
+class Bench:
+    """A dataset with the method of its shipped recipe before the first step, and the two kinds of step."""
+
+    def __init__(self, name: str) -> None:
+        self.recipe = tuned_recipe(name)
+        self.dataset = load(name)
+        self.whole: Batch = batch_of(self.dataset.data, self.recipe.encoder)
+        self.loaded_bytes = _resident()
+        self.method: GIRLMethod = untrained(self.whole.x.shape[1], self.recipe)
+        self.method.train()
+        self.trainer = Trainer(self.method, self.recipe.train, torch.device("cpu"))
+
+    def prepare(self) -> None:
+        """The targets that do not change, once in a run."""
+        self.method.prepare(self.whole, torch.Generator().manual_seed(0))
+
+    def girl(self) -> None:
+        """A step of training: dropout, encoder, loss, back, AdamW."""
+        self.trainer.step(self.whole)
+
+    def encoder(self) -> None:
+        """The same with the sum of squares of all nodes' last layer for a loss: the least that training can cost."""
+        seen = self.whole.x.dropout(self.recipe.method.dropout, self.trainer.generator)
+        loss = self.method.encoder(seen, self.whole.graph)[-1].square().sum()
+        loss.item()
+        self.trainer.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self.trainer.optimizer.step()
+
+    def step(self, kind: Kind) -> None:
+        self.girl() if kind == "girl" else self.encoder()
+
+
+def apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The function's result from a fresh process."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, arguments)
+
+
+def measure_steps(name: str, repeats: int) -> dict[str, Any]:
+    """Medians of both steps over interleaved repetitions, by the clock and by the processor's time."""
+    bench = Bench(name)
+    started = time.perf_counter()
+    bench.prepare()
+    prepared = time.perf_counter() - started
+    kinds: tuple[Kind, Kind] = ("girl", "encoder")
+    walls: dict[str, list[float]] = {kind: [] for kind in kinds}
+    cpus: dict[str, list[float]] = {kind: [] for kind in kinds}
+    for repetition in range(repeats + 1):
+        for kind in kinds:
+            wall, cpu = time.perf_counter(), time.process_time()
+            bench.step(kind)
+            if repetition:  # the first warms up
+                walls[kind].append(time.perf_counter() - wall)
+                cpus[kind].append(time.process_time() - cpu)
+    wall_of = {kind: statistics.median(times) for kind, times in walls.items()}
+    cpu_of = {kind: statistics.median(times) for kind, times in cpus.items()}
+    s = bench.recipe
+    return {
+        "dataset": name,
+        "stand_in": bench.dataset.stand_in,
+        "nodes": bench.whole.size,
+        "inputs": bench.whole.x.shape[1],
+        "edges": int(bench.whole.graph.adjacency.values().numel()),
+        "conv": s.encoder.conv,
+        "hops": s.encoder.hops,
+        "layers": s.encoder.layers,
+        "hidden": s.encoder.hidden,
+        "rows": s.method.rows,
+        "rank": s.method.rank,
+        "repeats": repeats,
+        "prepare_seconds": prepared,
+        "girl_seconds": wall_of["girl"],
+        "encoder_seconds": wall_of["encoder"],
+        "ratio": wall_of["girl"] / wall_of["encoder"],
+        "cpu_ratio": cpu_of["girl"] / cpu_of["encoder"],
+        # Far below 1, other programs had the core at times: the figures by the clock then say little.
+        "busy": sum(map(sum, cpus.values())) / sum(map(sum, walls.values())),
+    }
+
+
+def measure_peak(name: str, kind: Kind, steps: int) -> dict[str, float]:
+    """Peak memory of some steps beyond what the data takes."""
+    bench = Bench(name)
+    if kind == "girl":
+        bench.prepare()
+    exact = _forget_peak()
+    for _ in range(steps):
+        bench.step(kind)
+    peak = _peak()
+    return {"peak_bytes": peak, "beyond_data_bytes": peak - bench.loaded_bytes, "exact": exact}
+
+
+def measure_training(name: str, epochs: int) -> dict[str, float]:
+    """A whole training in a process of its own, with loading."""
+    started = time.perf_counter()
+    recipe = tuned_recipe(name).with_values({"train": {"epochs": epochs}})
+    whole = batch_of(load(name).data, recipe.encoder)
+    loaded = time.perf_counter() - started
+    run = pretrain(whole, recipe)
+    return {
+        "epochs": epochs,
+        "seconds": time.perf_counter() - started,
+        "load_seconds": loaded,
+        "steps_seconds": run.history.seconds,
+        "peak_bytes": _peak(),
+    }
+
+
+def measure_losses(name: str, sizes: tuple[int, ...], repeats: int) -> list[dict[str, float]]:
+    """Forward and backward of the published loss and of the shipped one, on the same activations and targets."""
+    bench = Bench(name)
+    bench.prepare()
+    found = []
+    for rows in sizes:
+        nodes = torch.randperm(bench.whole.size, generator=torch.Generator().manual_seed(0))[:rows]
+        with torch.no_grad():
+            hidden = bench.method.encoder(bench.whole.x, bench.whole.graph, nodes)[-1]
+        settings = bench.recipe.method
+        outputs = [hidden.clone()] * bench.recipe.encoder.layers
+        generator = torch.Generator().manual_seed(0)
+        targets = [
+            bench.method._target(target, len(outputs) - 1, outputs, nodes, bench.whole, generator)
+            for target in settings.targets
+        ]
+        shipped, shipped_value = _loss_seconds(bench.method.kr, hidden, targets, 5)
+        published, published_value = _loss_seconds(KRLoss.paper(), hidden, targets, repeats)
+        found.append(
+            {
+                "rows": len(nodes),
+                "shipped_seconds": shipped,
+                "published_seconds": published,
+                "times": published / shipped,
+                "shipped_loss": shipped_value / len(targets),
+                "published_loss": published_value / len(targets),
+            }
+        )
+    return found
+
+
+def _loss_seconds(loss: KRLoss, hidden: Tensor, targets: list[Tensor], repeats: int) -> tuple[float, float]:
+    times, value = [], 0.0
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(repeats):
+        x = hidden.clone().requires_grad_()
+        started = time.perf_counter()
+        rho = loss(x, *targets, generator=generator)
+        rho.backward()
+        times.append(time.perf_counter() - started)
+        value = rho.item()
+    return statistics.median(times), value
+
+
+def measure_accuracy(name: str, rows: int, rank: int, seeds: int, epochs: int) -> dict[str, Any]:
+    """Validation accuracy of the linear probe and seconds a step at one choice of rows and rank."""
+    changes = {"method": {"rows": rows, "rank": rank}, "train": {"epochs": epochs}}
+    recipe = tuned_recipe(name).with_values(changes)
+    dataset = load(name)
+    whole = batch_of(dataset.data, recipe.encoder)
+    val: dict[str, list[float]] = {protocol: [] for protocol in _protocols(name)}
+    seconds = []
+    for seed in range(seeds):
+        run = pretrain(whole, recipe.with_seed(seed))
+        h = run.embed(whole)
+        for protocol, scores in val.items():
+            scores.append(score_splits("girl", h, dataset, splits.get(protocol), [seed]).val.mean)
+        if run.history.epochs:
+            seconds.append(run.history.seconds / len(run.history.epochs))
+    means = {protocol: statistics.mean(scores) for protocol, scores in val.items()}
+    return {
+        "rows": rows,
+        "rank": rank,
+        "epochs": recipe.train.epochs,
+        "seeds": seeds,
+        "val": val,
+        "val_mean": means,
+        "step_seconds": statistics.median(seconds) if seconds else None,
+    }
+
+
+def _protocols(name: str) -> tuple[str, ...]:
+    return PROTOCOLS.get(name, ("random-10-10-80", "random-60-20-20"))
+
+
+def choices(recipe: Recipe, quick: bool) -> list[tuple[int, int]]:
+    """Rows at the shipped rank, and ranks at the shipped rows; 0 rows are all."""
+    rows, rank = recipe.method.rows, recipe.method.rank
+    many = (256, 0) if quick else (512, 1024, 2048, 4096, 0)
+    ranks = (64,) if quick else (64, 128, 256, 512)
+    return list(dict.fromkeys([*((r, rank) for r in many), (rows, rank), *((rows, r) for r in ranks)]))
+
+
+def _resident() -> int:
+    """Bytes in memory now; where the system does not say, their peak."""
+    return _status("VmRSS") or _usage()
+
+
+def _peak() -> int:
+    """The most bytes in memory since the start, or since :func:`_forget_peak`."""
+    return _status("VmHWM") or _usage()
+
+
+def _usage() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _status(key: str) -> int:
+    file = Path("/proc/self/status")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{key}:")), 0)
+
+
+def _forget_peak() -> bool:
+    """Count the peak from here on, so that a higher one while loading does not hide it; whether that is possible."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return False
+    return True
+
+
+def _earlier(path: Path, current: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Accuracies in the file of an earlier run, if it was the same program with the same recipes."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    same = ("quick", "provenance")
+    if any(found.get(key) != current[key] for key in same):
+        return {}
+    recipes = found.get("recipes", {})
+    return {name: rows for name, rows in found.get("accuracy", {}).items() if recipes.get(name) == _recipe(name)}
+
+
+def _recipe(name: str) -> dict[str, Any]:
+    return tuned_recipe(name).to_dict()
+
+
+def _swept(names: list[str]) -> list[str]:
+    """Where rows and rank are swept: on the first dataset, which is the smaller."""
+    return names[:1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="few repetitions and small sizes, to see that it runs")
+    parser.add_argument("--out", type=Path, default=Path("results/bench/girl.json"))
+    parser.add_argument("--datasets", nargs="+", help="by default pubmed and physics; with --quick, digits")
+    arguments = parser.parse_args()
+    quick: bool = arguments.quick
+    names: list[str] = arguments.datasets or (["digits"] if quick else ["pubmed", "physics"])
+    result: dict[str, Any] = {"benchmark": "girl", "quick": quick, "threads": torch.get_num_threads()}
+    result |= {"targets": TARGETS, "provenance": provenance(), "recipes": {name: _recipe(name) for name in names}}
+    earlier = _earlier(arguments.out, result)
+    result |= {"steps": [], "training": {}, "losses": {}, "accuracy": {}}
+    for name in names:
+        row = apart(measure_steps, name, 2 if quick else 15)
+        ours = apart(measure_peak, name, "girl", 2 if quick else 4)
+        bare = apart(measure_peak, name, "encoder", 2 if quick else 4)
+        row |= {
+            "girl_bytes": ours["beyond_data_bytes"],
+            "encoder_bytes": bare["beyond_data_bytes"],
+            "memory_ratio": ours["beyond_data_bytes"] / max(bare["beyond_data_bytes"], 1),
+            "process_ratio": ours["peak_bytes"] / bare["peak_bytes"],
+        }
+        result["steps"].append(row)
+        print(
+            f"{name}: GIRL {row['girl_seconds']:.3f} s, encoder {row['encoder_seconds']:.3f} s, {row['ratio']:.2f} x "
+            f"(by processor time {row['cpu_ratio']:.2f} x); memory {row['memory_ratio']:.2f} x",
+            flush=True,
+        )
+        result["training"][name] = trained = apart(measure_training, name, 2 if quick else 10)
+        print(
+            f"{name}: {trained['epochs']} epochs in {trained['seconds']:.0f} s, {trained['peak_bytes'] / 1e9:.2f} GB",
+            flush=True,
+        )
+        result["losses"][name] = apart(measure_losses, name, (256, 512) if quick else (2048, 4096), 1)
+        for loss in result["losses"][name]:
+            print(
+                f"{name}, {loss['rows']:,} rows: published loss {loss['published_seconds']:.2f} s, shipped "
+                f"{loss['shipped_seconds']:.3f} s, {loss['times']:.0f} x",
+                flush=True,
+            )
+        write_json(arguments.out, result)
+    for name in _swept(names):
+        recipe = tuned_recipe(name)
+        known = {(row["rows"], row["rank"], row["epochs"]): row for row in earlier.get(name, [])}
+        epochs = 2 if quick else recipe.train.epochs
+        wanted = [(recipe.method.rows, recipe.method.rank, 0)]
+        wanted += [(rows, rank, epochs) for rows, rank in choices(recipe, quick)]
+        result["accuracy"][name] = []
+        for rows, rank, length in wanted:
+            seeds = 1 if quick else 5
+            found = known.get((rows, rank, length)) or measure_accuracy(name, rows, rank, seeds, length)
+            result["accuracy"][name].append(found)
+            write_json(arguments.out, result)
+            print(f"{name}, rows {rows or 'all'}, rank {rank}, {length} epochs: {found['val_mean']}", flush=True)
+    print(f"written: {arguments.out}")
+
+
+if __name__ == "__main__":
+    main()
