@@ -9,7 +9,7 @@ from typing import Any
 
 from girl.experiments.cells import Results
 from girl.files import write_text
-from girl.report import ablation, nodes
+from girl.report import ablation, girl_bench, nodes
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
 from girl.report.scores import Scores, figure_piece
 from girl.report.synthetic import draw_synthetic, table_1d, table_errors
@@ -30,6 +30,7 @@ def render(results: Path, out: Path) -> list[Path]:
         "kernel_scaling": table_scaling(bench),
         "kernel_facts": facts(bench),
     }
+    pieces |= _steps(results / "bench" / "girl.json")
     for texts, drawn in (_nodes(results / "nodes", out), _ablation(results / "ablation", out)):
         pieces |= texts
         written += drawn
@@ -37,6 +38,19 @@ def render(results: Path, out: Path) -> list[Path]:
         write_text(out / f"{name}.md", text)
         written.append(out / f"{name}.md")
     return written
+
+
+def _steps(path: Path) -> dict[str, str]:
+    makers = {
+        "girl_steps": girl_bench.table_steps,
+        "girl_losses": girl_bench.table_losses,
+        "girl_accuracy": girl_bench.table_accuracy,
+        "girl_facts": girl_bench.facts,
+    }
+    if not path.exists():
+        return dict.fromkeys(makers, nodes.NOT_YET)
+    result = _read(path)
+    return {name: make(result) or nodes.NOT_YET for name, make in makers.items()}
 
 
 def _nodes(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
