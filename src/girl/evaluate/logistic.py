@@ -19,11 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 from girl.evaluate.design import Design
@@ -139,13 +141,14 @@ class _Problem:
     def solve(self) -> tuple[Tensor, Tensor]:
         """Weights k × r and intercepts k × 1."""
         steepest, least = TOLERANCE[self._axes.dtype]
-        found = minimize(
-            self._value,
-            self._start.double().numpy().ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": 500, "maxcor": 20, "gtol": steepest, "ftol": least},
-        )
+        with _pools().limit(limits=1, user_api="blas"):
+            found = minimize(
+                self._value,
+                self._start.double().numpy().ravel(),
+                jac=True,
+                method="L-BFGS-B",
+                options={"maxiter": 500, "maxcor": 20, "gtol": steepest, "ftol": least},
+            )
         return self._parts(found.x)
 
     def _value(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -173,6 +176,16 @@ class _Problem:
     def _parts(self, theta: NDArray[np.float64]) -> tuple[Tensor, Tensor]:
         both = torch.from_numpy(theta).to(self._axes.dtype).view(self._root.shape) / self._root
         return both[:, :-1], both[:, -1:]
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    """The threads of scipy's BLAS, which are kept to one while it searches.
+
+    Its products are of vectors. Given more threads, they wait for the next product in a busy loop, on the very cores
+    that torch's threads need for the loss: on two cores that was 20 times slower.
+    """
+    return ThreadpoolController()
 
 
 def _column_energy(design: Design) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -39,16 +40,16 @@ class Batch:
         return Batch(self.x.to(device), self.graph.to(device), nodes)
 
 
-class Method(nn.Module):
+class Method(nn.Module, ABC):
     """A self-supervised method: it owns its parameters, and every random choice comes from the given generator."""
 
     def prepare(self, whole: Batch, generator: torch.Generator) -> None:
         """See the whole training graph once, before the first step. Must give the same from the same state."""
 
+    @abstractmethod
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """Terms of the loss by name; their sum is what a step lowers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def embed(self, whole: Batch) -> Tensor:
         """Representations of all nodes of a graph (n × k), without gradients."""
-        raise NotImplementedError

@@ -10,6 +10,7 @@ needs no second copy of its input and the map is applied to the wanted rows only
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Literal, get_args
 
 import torch
@@ -62,16 +63,16 @@ def mapped_late(linear: Linear, x: Input, heard: Tensor) -> Tensor:
     return heard if isinstance(x, Features) else linear(heard)
 
 
-class Convolution(nn.Module):
+class Convolution(nn.Module, ABC):
     """One layer. ``forward(x, graph, rows)`` gives the outputs of ``rows`` (all if not given)."""
 
+    @abstractmethod
     def sources(self, x: Input, graph: Graph) -> Tensor:
         """What every node offers to its neighbours (n × k)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
         """What the nodes ``rows`` make of what they hear."""
-        raise NotImplementedError
 
     def forward(self, x: Input, graph: Graph, rows: Tensor | None = None) -> Tensor:
         return self.gather(self.sources(x, graph), x, graph, rows)

@@ -11,8 +11,9 @@ from matplotlib.lines import Line2D
 
 from girl.experiments.ablation import CONVS, DATASETS, DEPTHS, name_of
 from girl.report.figure import COLORS, panels
+from girl.report.markdown import markdown, not_yet
 from girl.report.nodes import LABELS, Labels, protocol_of
-from girl.report.scores import Scores, emphasised, gains, markdown, not_yet, seeds_in_words
+from girl.report.scores import Scores, emphasised, gains, seeds_in_words
 
 TITLES = {"gcn": "GCN", "gatv2": "GATv2", "graphconv": "GraphConv", "sage": "SAGE"}
 TINTS = {"gcn": COLORS["ours"], "gatv2": COLORS["paper"], "graphconv": COLORS["second"], "sage": COLORS["third"]}

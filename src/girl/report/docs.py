@@ -11,7 +11,8 @@ from girl.experiments.cells import Results
 from girl.files import write_text
 from girl.report import ablation, girl_bench, nodes
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
-from girl.report.scores import Scores, figure_piece
+from girl.report.markdown import figure_piece, not_yet
+from girl.report.scores import Scores
 from girl.report.synthetic import draw_synthetic, table_1d, table_errors
 
 
@@ -47,10 +48,11 @@ def _steps(path: Path) -> dict[str, str]:
         "girl_accuracy": girl_bench.table_accuracy,
         "girl_facts": girl_bench.facts,
     }
+    missing = not_yet("python benchmarks/girl_step.py")
     if not path.exists():
-        return dict.fromkeys(makers, nodes.NOT_YET)
+        return dict.fromkeys(makers, missing)
     result = _read(path)
-    return {name: make(result) or nodes.NOT_YET for name, make in makers.items()}
+    return {name: make(result) or missing for name, make in makers.items()}
 
 
 def _nodes(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:

@@ -4,56 +4,65 @@ from __future__ import annotations
 
 from typing import Any
 
+from girl.report.markdown import markdown
+from girl.report.scores import title_of
+
 
 def table_steps(result: dict[str, Any]) -> str:
     """Time and memory of a step of GIRL beside the bare encoder's, as Markdown."""
-    lines = [
-        "| dataset | encoder alone | GIRL step | ratio | encoder's memory | GIRL's memory | ratio |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {_title(row)} | {row['encoder_seconds']:.2f} s | {row['girl_seconds']:.2f} s | **{row['ratio']:.2f}×** "
-        f"| {_megabytes(row['encoder_bytes'])} | {_megabytes(row['girl_bytes'])} | **{row['memory_ratio']:.2f}×** |"
+    head = ["dataset", "encoder alone", "GIRL step", "ratio", "encoder's memory", "GIRL's memory", "ratio"]
+    rows = [
+        [
+            title_of(row["dataset"], row["stand_in"]),
+            f"{row['encoder_seconds']:.2f} s",
+            f"{row['girl_seconds']:.2f} s",
+            f"**{row['ratio']:.2f}×**",
+            _megabytes(row["encoder_bytes"]),
+            _megabytes(row["girl_bytes"]),
+            f"**{row['memory_ratio']:.2f}×**",
+        ]
         for row in result["steps"]
     ]
-    return "\n".join(lines) + "\n"
+    return markdown(head, rows)
 
 
 def table_losses(result: dict[str, Any]) -> str:
     """What the published loss costs on the same activations and targets, as Markdown."""
-    lines = ["| dataset | rows | published loss | shipped loss | |", "|---|---|---|---|---|"]
-    lines += [
-        f"| {name} | {row['rows']:,} | {row['published_seconds']:.2f} s | {row['shipped_seconds']:.3f} s "
-        f"| {row['times']:.0f}× |"
-        for name, rows in result["losses"].items()
-        for row in rows
+    rows = [
+        [
+            name,
+            f"{row['rows']:,}",
+            f"{row['published_seconds']:.2f} s",
+            f"{row['shipped_seconds']:.3f} s",
+            f"{row['times']:.0f}×",
+        ]
+        for name, measured in result["losses"].items()
+        for row in measured
     ]
-    return "\n".join(lines) + "\n"
+    return markdown(["dataset", "rows", "published loss", "shipped loss", ""], rows)
 
 
 def table_accuracy(result: dict[str, Any]) -> str:
     """Validation accuracy and time a step over rows and rank, the shipped choice in bold, as Markdown."""
     pieces = []
-    for name, rows in result["accuracy"].items():
-        if not rows:
+    for name, measured in result["accuracy"].items():
+        if not measured:
             continue
-        protocols = list(rows[0]["val_mean"])
+        protocols = list(measured[0]["val_mean"])
         shipped = result["recipes"][name]["method"]
-        lines = [
-            f"| {name}: rows | rank | {' | '.join(f'{protocol}, validation' for protocol in protocols)} | step |",
-            "|---" * (len(protocols) + 3) + "|",
-        ]
-        for row in rows:
-            scores = " | ".join(f"{100 * row['val_mean'][protocol]:.1f}" for protocol in protocols)
+        rows = []
+        for row in measured:
+            scores = [f"{100 * row['val_mean'][protocol]:.1f}" for protocol in protocols]
             if not row["epochs"]:
-                lines.append(f"| untrained | | {scores} | |")
+                rows.append(["untrained", "", *scores, ""])
                 continue
             choice = f"{row['rows']:,}" if row["rows"] else "all"
             rank = str(row["rank"])
             if (row["rows"], row["rank"]) == (shipped["rows"], shipped["rank"]):
                 choice, rank = f"**{choice}**", f"**{rank}**"
-            lines.append(f"| {choice} | {rank} | {scores} | {row['step_seconds']:.2f} s |")
-        pieces.append("\n".join(lines) + "\n")
+            rows.append([choice, rank, *scores, f"{row['step_seconds']:.2f} s"])
+        head = [f"{name}: rows", "rank", *(f"{protocol}, validation" for protocol in protocols), "step"]
+        pieces.append(markdown(head, rows))
     return "\n".join(pieces)
 
 
@@ -66,10 +75,11 @@ def facts(result: dict[str, Any]) -> str:
         f"thread{'s' if threads > 1 else ''}."
     ]
     for row in result["steps"]:
+        title = title_of(row["dataset"], row["stand_in"])
         hops = f", {row['hops']} hops" if row["conv"] in ("appnp", "sgc") else ""
         drawn = f"{row['rows']:,} drawn" if 0 < row["rows"] < row["nodes"] else "all"
         lines.append(
-            f"- {_title(row)}: {row['nodes']:,} nodes, {row['inputs']:,} features; {row['layers']} × {row['conv']}"
+            f"- {title}: {row['nodes']:,} nodes, {row['inputs']:,} features; {row['layers']} × {row['conv']}"
             f"{hops}, width {row['hidden']}; loss on {drawn} rows, rank {row['rank']}. Time "
             f"{_judged(row['ratio'], aims['step_ratio'])}, memory "
             f"{_judged(row['memory_ratio'], aims['memory_ratio'])}. Targets are made once, in "
@@ -77,7 +87,7 @@ def facts(result: dict[str, Any]) -> str:
         )
         if row["busy"] < 0.9:
             lines.append(
-                f"- {_title(row)} was timed on a busy machine, where it had the processor {row['busy']:.0%} of the "
+                f"- {title} was timed on a busy machine, where it had the processor {row['busy']:.0%} of the "
                 f"time; by the processor's own clock the ratio is {row['cpu_ratio']:.2f}×."
             )
     for name, row in result["training"].items():
@@ -93,10 +103,6 @@ def facts(result: dict[str, Any]) -> str:
 
 def _judged(ratio: float, aim: float) -> str:
     return f"{ratio:.2f}× the encoder's ({'within' if ratio <= aim else 'missing'} the {aim:g}× aimed at)"
-
-
-def _title(row: dict[str, Any]) -> str:
-    return f"{row['dataset']} (stand-in)" if row["stand_in"] else str(row["dataset"])
 
 
 def _megabytes(size: float) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from girl.report.figure import COLORS, figure
+from girl.report.markdown import markdown
 
 NAMES = {
     "published": "published algorithm (SVD of K)",
@@ -42,28 +43,27 @@ def draw_kernel_bench(result: dict[str, Any], folder: Path) -> Path:
 
 def table_against(result: dict[str, Any]) -> str:
     """Seconds of every algorithm at every size, as Markdown."""
-    sizes = [row["n"] for row in result["against"]]
-    lines = [f"| | {' | '.join(f'n = {n:,}' for n in sizes)} |", "|---" * (len(sizes) + 1) + "|"]
-    for key, name in NAMES.items():
-        cells = " | ".join(f"{row['seconds'][key]:.3g} s" for row in result["against"])
-        lines.append(f"| {name} | {cells} |")
-    gains = " | ".join(f"{row['speedup']:.0f}×" for row in result["against"])
-    lines.append(f"| **default against published** | {gains} |")
-    return "\n".join(lines) + "\n"
+    sizes = result["against"]
+    head = ["", *(f"n = {size['n']:,}" for size in sizes)]
+    rows = [[name, *(f"{size['seconds'][key]:.3g} s" for size in sizes)] for key, name in NAMES.items()]
+    rows.append(["**default against published**", *(f"{size['speedup']:.0f}×" for size in sizes)])
+    return markdown(head, rows)
 
 
 def table_scaling(result: dict[str, Any]) -> str:
     """Time and memory over n at d = m = 128, rank 256, as Markdown."""
-    lines = [
-        "| rows | seconds | microseconds a row | peak memory over inputs | share of the matrix-multiply rate |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row['n']:,} | {row['seconds']:.2f} | {1e6 * row['seconds'] / row['n']:.1f} "
-        f"| {row['peak_over_inputs']:.1f}× | {row['share_of_matmul']:.0%} |"
+    head = ["rows", "seconds", "microseconds a row", "peak memory over inputs", "share of the matrix-multiply rate"]
+    rows = [
+        [
+            f"{row['n']:,}",
+            f"{row['seconds']:.2f}",
+            f"{1e6 * row['seconds'] / row['n']:.1f}",
+            f"{row['peak_over_inputs']:.1f}×",
+            f"{row['share_of_matmul']:.0%}",
+        ]
         for row in result["scaling"]
     ]
-    return "\n".join(lines) + "\n"
+    return markdown(head, rows)
 
 
 def facts(result: dict[str, Any]) -> str:

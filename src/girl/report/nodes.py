@@ -13,7 +13,8 @@ from girl.evaluate.metric import Comparison, Summary
 from girl.experiments.nodes import HIGHEST, PROTOCOLS
 from girl.experiments.published import table
 from girl.report.figure import COLORS, panels
-from girl.report.scores import Scores, emphasised, gains, markdown, not_yet, seeds_in_words
+from girl.report.markdown import markdown, not_yet
+from girl.report.scores import Scores, emphasised, gains, seeds_in_words
 
 #: The paper's protocol as its numbers suggest it, and the field's low-label one.
 Labels = Literal["paper", "low"]

@@ -60,7 +60,12 @@ class Scores:
 
     def title(self, dataset: str) -> str:
         """The dataset's name for readers, which says if it is a stand-in."""
-        return TITLES.get(dataset, dataset) + (" (stand-in)" if dataset in self._stand_ins else "")
+        return title_of(TITLES.get(dataset, dataset), dataset in self._stand_ins)
+
+
+def title_of(name: str, stand_in: bool) -> str:
+    """The name of a dataset, which says if it is a stand-in."""
+    return f"{name} (stand-in)" if stand_in else name
 
 
 def gains(found: Comparison | None) -> bool:
@@ -74,23 +79,7 @@ def emphasised(values: Sequence[Summary | None]) -> list[str]:
     return ["–" if v is None else f"**{v}**" if v.mean == best else str(v) for v in values]
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; every column but the first is set to the right."""
-    lines = [" | ".join(row) for row in (head, ["---", *["---:"] * (len(head) - 1)], *rows)]
-    return "".join(f"| {line} |\n" for line in lines)
-
-
 def seeds_in_words(counts: Sequence[int]) -> str:
     """How many seeds: ``10``, or ``3 to 10`` while results are still arriving."""
     least, most = min(counts, default=0), max(counts, default=0)
     return str(most) if least == most else f"{least} to {most}"
-
-
-def not_yet(command: str) -> str:
-    """What stands in a page where nothing was computed."""
-    return f"*Not computed yet: `{command}` does it.*\n"
-
-
-def figure_piece(name: str, alt: str, caption: str) -> str:
-    """A figure as a piece that a page of the documentation includes."""
-    return f"```{{figure}} generated/{name}.svg\n:alt: {alt}\n\n{caption}\n```\n"

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from girl.report.figure import COLORS, figure
+from girl.report.markdown import markdown
 
 
 def draw_synthetic(result: dict[str, Any], folder: Path) -> list[Path]:
@@ -76,14 +77,12 @@ def _independence(part: dict[str, Any], path: Path) -> Path:
 def table_1d(result: dict[str, Any]) -> str:
     """The paper's 1-D table as Markdown: published, reproduced and ours beside the truth."""
     part = result["table_1d"]
-    lines = [
-        "| | theory | published | published estimator, our run | `girl.rho` |",
-        "|---|---|---|---|---|",
-    ]
+    head = ["", "theory", "published", "published estimator, our run", "`girl.rho`"]
+    rows = []
     for index, (name, theory) in enumerate(zip(part["values"], part["theory"], strict=True)):
         cells = [_cell(part[key], index) for key in ("published", "paper", "ours")]
-        lines.append(f"| {name.replace('rho', 'ρ').replace('|', chr(92) + '|')} | {theory:g} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        rows.append([name.replace("rho", "ρ").replace("|", r"\|"), f"{theory:g}", *cells])
+    return markdown(head, rows)
 
 
 def table_errors(result: dict[str, Any]) -> str:
@@ -94,11 +93,11 @@ def table_errors(result: dict[str, Any]) -> str:
         "mutual_information": "correlated Gaussians",
         "independence": "independence",
     }
-    lines = ["| experiment | published estimator | `girl.rho` | ratio |", "|---|---|---|---|"]
+    rows = []
     for key, name in names.items():
         error = result[key]["mean_absolute_error"]
-        lines.append(f"| {name} | {error['paper']:.4f} | {error['ours']:.4f} | {result[key]['ratio_to_paper']:.3f} |")
-    return "\n".join(lines) + "\n"
+        rows.append([name, f"{error['paper']:.4f}", f"{error['ours']:.4f}", f"{result[key]['ratio_to_paper']:.3f}"])
+    return markdown(["experiment", "published estimator", "`girl.rho`", "ratio"], rows)
 
 
 def _cell(part: dict[str, list[float]], index: int) -> str:
