@@ -74,18 +74,28 @@ def test_a_batch_reads_its_own_part_of_the_targets(graph_and_labels):
     assert losses(made, whole)["layer 2"].item() == pytest.approx(moved, rel=1e-3)
 
 
-@pytest.mark.parametrize("output", ["last", "layers", "all"])
+@pytest.mark.parametrize("output", ["last", "layers"])
 @pytest.mark.parametrize("unit", [True, False])
-def test_representations(output, unit, graph_and_labels):
+@pytest.mark.parametrize("keep", [0.0, 0.5])
+def test_representations(output, unit, keep, graph_and_labels):
     whole, _ = graph_and_labels
-    made = method(whole, {"output": output, "unit": unit, "layers": 3})
+    made = method(whole, {"output": output, "unit": unit, "keep": keep, "layers": 3})
     h = made.embed(whole)
-    parts = {"last": 1, "layers": 3, "all": 4}[output]
-    assert h.shape == (whole.size, 16 * parts)
+    count = {"last": 1, "layers": 3}[output]
+    kept = min(whole.x.shape[1], 16) if keep else 0
+    assert h.shape == (whole.size, kept + 16 * count)
     assert not h.requires_grad
-    if unit:
-        torch.testing.assert_close(h.square().sum(1), torch.full((whole.size,), float(parts)), rtol=1e-3, atol=1e-3)
+    features, layers = h[:, :kept], h[:, kept:]
+    lengths = layers.square().sum(1)
+    lengths = lengths if unit else lengths.mean()
+    torch.testing.assert_close(lengths, torch.full_like(lengths, count))
+    if keep:
+        assert spread(features) == pytest.approx(keep * spread(layers), rel=1e-4)
     torch.testing.assert_close(h, made.embed(whole))
+
+
+def spread(part):
+    return part.var(0, correction=0).sum().sqrt().item()
 
 
 def test_nodes_in_another_order_have_the_same_representations(graph_and_labels):

@@ -7,19 +7,19 @@ from torch_geometric.data import Data
 
 from girl.errors import InputError
 from girl.train.recipe import Recipe
-from girl.train.run import batch_of, device_of, likeness, load_run, pretrain, save_embedding, settle
+from girl.train.run import batch_of, device_of, embed_untrained, load_run, pretrain, save_embedding, settle
 
-SMALL = Recipe().with_values({"hidden": 16, "rank": 16, "target_rank": 8, "epochs": 4, "output": "last"})
+SMALL = Recipe().with_values({"hidden": 16, "rank": 16, "target_rank": 8, "epochs": 4})
 
 
-def clustered(n=120, alike=True, seed=0):
-    """Neighbours share a group; features speak of the group, or of nothing."""
+def clustered(n=120, seed=0):
+    """Neighbours share a group, and features speak of it."""
     generator = torch.Generator().manual_seed(seed)
     group = torch.arange(n) % 4
     pairs = torch.randint(n, (2, 8 * n), generator=generator)
     pairs = pairs[:, group[pairs[0]] == group[pairs[1]]]
     noise = torch.randn(n, 12, generator=generator)
-    return Data(x=noise + 2 * torch.eye(12)[group] * alike, edge_index=pairs, y=group)
+    return Data(x=noise + 2 * torch.eye(12)[group], edge_index=pairs, y=group)
 
 
 def test_a_run_is_loaded_as_it_was_saved(tmp_path):
@@ -62,23 +62,24 @@ def test_a_graph_that_cannot_be_used_is_refused(change, words):
         batch_of(data, SMALL.encoder)
 
 
-def test_output_is_decided_by_how_alike_neighbours_are():
-    auto = SMALL.with_values({"output": "auto"})
-    for alike, expected in ((True, "last"), (False, "all")):
-        whole = batch_of(clustered(alike=alike), auto.encoder)
-        assert settle(auto, whole).encoder.output == expected
-        assert settle(SMALL, whole) is SMALL
-    ids = clustered()
-    ids.x = torch.eye(120).to_sparse_csr()
-    assert settle(auto, batch_of(ids, auto.encoder)).encoder.output == "last"
-
-
-def test_strangers_have_no_likeness():
-    generator = torch.Generator().manual_seed(0)
-    assert likeness(batch_of(clustered(), SMALL.encoder), generator) > 0.1
+def test_ids_are_not_kept():
     data = clustered()
-    data.edge_index = torch.zeros(2, 0, dtype=torch.long)
-    assert likeness(batch_of(data, SMALL.encoder), generator) == 0
+    assert settle(SMALL, batch_of(data, SMALL.encoder)) is SMALL
+    data.x = torch.eye(120).to_sparse_csr()
+    whole = batch_of(data, SMALL.encoder)
+    assert settle(SMALL, whole).encoder.keep == 0
+    assert pretrain(whole, SMALL).embed(whole).shape == embed_untrained(whole, SMALL).shape == (120, 16)
+
+
+@pytest.mark.parametrize("unit", [True, False])
+def test_another_graph_is_embedded_on_the_scale_of_the_first(unit, tmp_path):
+    recipe = SMALL.with_values({"unit": unit})
+    whole = batch_of(clustered(), recipe.encoder)
+    pretrain(whole, recipe, out=tmp_path)
+    run = load_run(tmp_path)
+    few = torch.arange(30)
+    # What is the features' part, the first twelve columns, does not depend on the other nodes.
+    torch.testing.assert_close(run.embed(whole.part(few))[:, :12], run.embed(whole)[few, :12])
 
 
 def test_pretraining_in_clusters_and_on_directed_edges():

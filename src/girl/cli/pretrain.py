@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import torch
 from cyclopts import Parameter
 from rich.table import Table
 
@@ -107,7 +106,7 @@ def evaluate(
     from girl import splits as rules
     from girl.evaluate.run import controls, score_splits
     from girl.files import write_json
-    from girl.train.run import batch_of, load_run, untrained
+    from girl.train.run import batch_of, embed_untrained, load_run
 
     if splits < 1:
         raise InputError(f"--splits: given {splits}, expected at least 1")
@@ -119,10 +118,8 @@ def evaluate(
     # On inductive data the test nodes of other splits were seen in training.
     chosen = [known.about["split"]] if found.inductive else list(range(min(splits, rule.count(found))))
     whole = batch_of(found.data, known.recipe.encoder)
-    plain = untrained(whole.x.shape[1], known.recipe)
-    plain.prepare(whole, torch.Generator().manual_seed(known.recipe.train.seed))
     rows = [score_splits(name, h, found, rule, chosen, probe) for name, h in controls(found)]
-    rows.append(score_splits("untrained encoder", plain.embed(whole), found, rule, chosen, probe))
+    rows.append(score_splits("untrained encoder", embed_untrained(whole, known.recipe), found, rule, chosen, probe))
     rows.append(score_splits("GIRL", known.embed(whole), found, rule, chosen, probe))
     title = f"{found.title}, {rule.name}, {probe} probe, {len(chosen)} split{'s' if len(chosen) > 1 else ''}"
     table = Table("representation", f"test {rows[0].metric}", "validation", title=title)

@@ -28,7 +28,7 @@ def recipe_of(dataset: str, conv: Conv, depth: int) -> Recipe:
     clusters, epochs = TRAINING[dataset]
     return replace(
         recipe,
-        encoder=replace(recipe.encoder, conv=conv, layers=depth, hidden=256, output="last"),
+        encoder=replace(recipe.encoder, conv=conv, layers=depth, hidden=256, keep=0.0),
         train=replace(recipe.train, clusters=clusters, epochs=epochs),
     )
 

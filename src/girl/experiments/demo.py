@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from rich.console import Console
 
 from girl import datasets, splits
@@ -14,7 +13,7 @@ from girl.evaluate.run import Row, score_splits
 from girl.files import write_json
 from girl.report.map import draw_maps
 from girl.train.recipe import Recipe
-from girl.train.run import batch_of, pretrain, save_embedding, settle, untrained
+from girl.train.run import batch_of, embed_untrained, pretrain, save_embedding
 
 PROTOCOL = "random-10-10-80"
 SPLITS = 10
@@ -39,15 +38,13 @@ def run_demo(out: Path, console: Console) -> Demo:
     """
     dataset = datasets.load("digits")
     whole = batch_of(dataset.data, RECIPE.encoder)
-    recipe = settle(RECIPE, whole)
     edges = dataset.data.edge_index.shape[1]
     console.print(f"digits: {whole.size:,} images, each joined to its ten nearest ({edges:,} edges)", highlight=False)
     run = pretrain(
-        whole, recipe, out=out, about={"dataset": "digits", "protocol": PROTOCOL, "split": 0}, console=console
+        whole, RECIPE, out=out, about={"dataset": "digits", "protocol": PROTOCOL, "split": 0}, console=console
     )
-    plain = untrained(whole.x.shape[1], recipe)
-    plain.prepare(whole, torch.Generator().manual_seed(recipe.train.seed))
-    maps = {"raw pixels": raw(dataset.data), "untrained encoder": plain.embed(whole), "GIRL": run.embed(whole)}
+    plain = embed_untrained(whole, RECIPE)
+    maps = {"raw pixels": raw(dataset.data), "untrained encoder": plain, "GIRL": run.embed(whole)}
     rule = splits.get(PROTOCOL)
     rows = [score_splits(name, h, dataset, rule, range(SPLITS)) for name, h in maps.items()]
     write_json(out / "scores.json", {"dataset": "digits", "rows": [row.to_dict() for row in rows]})

@@ -10,8 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from girl import datasets, splits
 from girl.data.dataset import NodeDataset
 from girl.errors import InputError
@@ -20,7 +18,7 @@ from girl.evaluate.probe import Kind
 from girl.evaluate.run import score_splits
 from girl.experiments.cells import Cell
 from girl.train.recipe import Recipe, find_recipe, tuned_recipe
-from girl.train.run import batch_of, pretrain, settle, untrained
+from girl.train.run import batch_of, embed_untrained, pretrain
 
 #: For each dataset, the field's low-label protocol (if there is one) and the one that the paper's numbers fit.
 PROTOCOLS: dict[str, tuple[str, ...]] = {
@@ -96,12 +94,8 @@ class Compute:
         else:
             recipe = Recipe().with_values(cell.recipe)
             whole = batch_of(dataset.data, recipe.encoder)
-            recipe = settle(recipe, whole)
             if cell.method.endswith("untrained"):
-                method = untrained(whole.x.shape[1], recipe)
-                # The part of the features in the representation is not trained: the control has it too.
-                method.prepare(whole, torch.Generator().manual_seed(recipe.train.seed))
-                h = method.embed(whole)
+                h = embed_untrained(whole, recipe)
             else:
                 run = pretrain(whole, recipe)
                 h = run.embed(whole)

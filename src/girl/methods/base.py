@@ -50,6 +50,9 @@ class Method(nn.Module, ABC):
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """Terms of the loss by name; their sum is what a step lowers."""
 
+    def finish(self, whole: Batch) -> None:
+        """See the whole training graph once more, after the last step. Must give the same from the same state."""
+
     @abstractmethod
     def embed(self, whole: Batch) -> Tensor:
         """Representations of all nodes of a graph (n × k), without gradients."""

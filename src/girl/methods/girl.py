@@ -124,6 +124,7 @@ class GIRLMethod(Method):
 
     directions: Tensor
     feature_mean: Tensor
+    scales: Tensor
 
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: GIRLSettings) -> None:
         super().__init__()
@@ -131,10 +132,13 @@ class GIRLMethod(Method):
         self.encoder = Encoder(inputs, encoder)
         self.kr = settings.kr_loss()
         self._fixed: dict[str, Tensor] = {}
-        # The features' part of the representation, for output "all": wide ones by their principal components.
-        kept = min(inputs, encoder.hidden) if encoder.output == "all" else 0
+        # The features' part of the representation: wide ones by their principal components.
+        kept = min(inputs, encoder.hidden) if encoder.keep else 0
         self.register_buffer("directions", torch.zeros(inputs, kept))
         self.register_buffer("feature_mean", torch.zeros(inputs if kept else 0))
+        # Of each part, features and layers, fixed when training ends: another graph is embedded on the same scale.
+        layers = encoder.layers if encoder.output == "layers" else 1
+        self.register_buffer("scales", torch.full((1 + layers,), torch.nan))
 
     def prepare(self, whole: Batch, generator: torch.Generator) -> None:
         """The targets that do not change, each by its principal components."""
@@ -216,36 +220,50 @@ class GIRLMethod(Method):
         return _scaled(below, self.settings.whiten)
 
     @torch.no_grad()
+    def finish(self, whole: Batch) -> None:
+        r"""Fix the scales of the parts: the layers' to a mean length of 1, the features' to a share of their spread.
+
+        A probe is fitted under a penalty on its weights, so a part of small spread is used as far as the labels pay for
+        it. With a share of 0.2 a few labels read the layers, which know the surroundings; many labels also read what is
+        the node's own.
+        """
+        self.scales.fill_(1)
+        features, *layers = self.embed(whole).split(self._widths(), 1)
+        if not self.encoder.settings.unit:
+            lengths = torch.stack([part.square().sum(1).mean().sqrt() for part in layers])
+            self.scales[1:] = 1 / lengths.clamp(min=1e-12)
+        if features.shape[1]:
+            spread = torch.stack([part.var(0, correction=0).sum() for part in layers]) * self.scales[1:].square()
+            own = features.var(0, correction=0).sum().clamp(min=1e-12)
+            self.scales[0] = self.encoder.settings.keep * (spread.sum() / own).sqrt()
+
+    def _widths(self) -> list[int]:
+        """Columns of the parts of a representation: the features, and each layer."""
+        return [self.directions.shape[1], *[self.encoder.settings.hidden] * (len(self.scales) - 1)]
+
+    @torch.no_grad()
     def embed(self, whole: Batch) -> Tensor:
         """The representations of all nodes, computed layer by layer."""
+        if self.scales.isnan().any():
+            self.finish(whole)
         s = self.encoder.settings
         was_training = self.training
         self.eval()
-        parts = s.layers if s.output != "last" else 1
-        kept = self.directions.shape[1]
-        out = torch.empty(whole.size, kept + parts * s.hidden, device=whole.x.device)
-        if kept:
-            out[:, :kept] = whole.x @ self.directions - self.feature_mean @ self.directions
-            _finish(out[:, :kept], s.unit)
-        at = kept
+        widths = self._widths()
+        out = torch.empty(whole.size, sum(widths), device=whole.x.device)
+        features, *layers = out.split(widths, 1)
+        if widths[0]:
+            features.copy_(whole.x @ self.directions).sub_(self.feature_mean @ self.directions)
+        wanted = range(s.layers - len(layers), s.layers)
         for index, layer in enumerate(self.encoder.by_layer(whole.x, whole.graph)):
-            if s.output == "last" and index < s.layers - 1:
-                continue
-            part = out[:, at : at + s.hidden]
-            part.copy_(layer)
-            if parts > 1 or kept or s.unit:
-                _finish(part, s.unit)
-            at += s.hidden
+            if index in wanted:
+                layers[index - wanted.start].copy_(layer)
+        for part, scale in zip((features, *layers), self.scales, strict=True):
+            if s.unit:
+                functional.normalize(part, out=part)
+            part.mul_(scale)
         self.train(was_training)
         return out
-
-
-def _finish(part: Tensor, unit: bool) -> None:
-    """Scale a part of the representation in place: each row to length 1, or all by one number to a mean length of 1."""
-    if unit:
-        functional.normalize(part, out=part)
-    else:
-        part.div_(part.square().sum(1).mean().sqrt().clamp(min=1e-12))
 
 
 def _take(whole: Tensor, nodes: Tensor) -> Tensor:

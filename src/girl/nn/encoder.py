@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,7 +21,7 @@ Activation = Literal["elu", "prelu", "relu", "none"]
 ACTIVATIONS = get_args(Activation)
 Norm = Literal["none", "batch", "layer"]
 NORMS = get_args(Norm)
-Output = Literal["auto", "last", "layers", "all"]
+Output = Literal["last", "layers"]
 OUTPUTS = get_args(Output)
 
 #: Nodes whose outputs are made at a time when a graph is embedded layer by layer.
@@ -54,11 +55,13 @@ class EncoderSettings:
     """Scaling of each node's features: none, l2 (length √d) or zscore (mean 0, spread 1)."""
     directed: bool = False
     """Whether messages follow the direction of the edges only."""
-    output: Output = "auto"
-    """What represents a node: last (layer), layers (all, side by side), all (the layers and its features), or auto: all
-    where neighbours are not alike, else last."""
+    output: Output = "last"
+    """What represents a node: the last layer, or all layers side by side."""
+    keep: float = 0.2
+    """Spread of the node's own features, which stand beside the layers in its representation, as a share of the
+    layers' spread; 0: they are left out."""
     unit: bool = True
-    """Whether each layer's part of a node's representation is scaled to length 1."""
+    """Whether each part of a node's representation is scaled to length 1."""
 
     def __post_init__(self) -> None:
         try:
@@ -70,6 +73,7 @@ class EncoderSettings:
             for name in ("hidden", "layers", "heads", "hops"):
                 check_whole(name, getattr(self, name), 1)
             check_number("teleport", self.teleport, 0, 1, low_open=True)
+            check_number("keep", self.keep, 0, math.inf)
         except ValueError as error:
             raise InputError(str(error)) from error
         if self.conv == "gatv2" and self.hidden % self.heads:

@@ -28,10 +28,6 @@ from girl.train.recipe import Recipe
 #: The layout of a run's folder; raised when an older program could not read a newer folder.
 FORMAT = 1
 
-#: Neighbours whose features have a mean cosine below this are not alike. On the graphs of the node tables, it is 0.11
-#: and more where classes cluster (Cora 0.12, Physics 0.29), and at most 0.03 where they do not (Texas, Actor).
-UNLIKE = 0.05
-
 
 @dataclass
 class Run:
@@ -76,31 +72,10 @@ def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str =
 
 
 def settle(recipe: Recipe, whole: Batch) -> Recipe:
-    """The recipe with what it leaves to the graph decided: output "auto" becomes "all" or "last".
-
-    A layer of message passing keeps what a node has in common with its surroundings. Where neighbours are not alike,
-    that is little, and the features themselves stay part of the representation. Ids say nothing about a node: they do
-    not.
-    """
-    if recipe.encoder.output != "auto":
-        return recipe
-    generator = torch.Generator(whole.x.device).manual_seed(0)
-    keep = likeness(whole, generator) < UNLIKE and not whole.x.is_ids
-    return replace(recipe, encoder=replace(recipe.encoder, output="all" if keep else "last"))
-
-
-def likeness(whole: Batch, generator: torch.Generator, sample: int = 8192) -> float:
-    """The mean cosine of the centred features of neighbours, over a sample of edges: 0 if they are strangers."""
-    edges = whole.graph.edge_index
-    if not edges.shape[1]:
-        return 0.0
-    drawn = torch.randperm(edges.shape[1], generator=generator, device=generator.device)[:sample]
-    mean = whole.x.column_mean()
-    found = [
-        torch.cosine_similarity(whole.x.dense(ends[0]) - mean, whole.x.dense(ends[1]) - mean, dim=1)
-        for ends in edges[:, drawn].split(1024, dim=1)
-    ]
-    return float(torch.cat(found).mean())
+    """The recipe with what it leaves to the graph decided: features that are only ids are not kept."""
+    if recipe.encoder.keep and whole.x.is_ids:
+        return replace(recipe, encoder=replace(recipe.encoder, keep=0.0))
+    return recipe
 
 
 def untrained(inputs: int, recipe: Recipe, device: torch.device | str = "cpu") -> GIRLMethod:
@@ -109,6 +84,16 @@ def untrained(inputs: int, recipe: Recipe, device: torch.device | str = "cpu") -
         torch.manual_seed(recipe.train.seed)
         method = GIRLMethod(inputs, recipe.encoder, recipe.method)
     return method.to(device)
+
+
+def embed_untrained(whole: Batch, recipe: Recipe) -> Tensor:
+    """Representations of all nodes by the method before its first step (n × k): the control of :func:`pretrain`.
+
+    The features' part of a representation is not trained: the control has it too.
+    """
+    method = untrained(whole.x.shape[1], settle(recipe, whole), whole.x.device)
+    method.prepare(whole, torch.Generator(whole.x.device).manual_seed(recipe.train.seed))
+    return method.embed(whole)
 
 
 def pretrain(
@@ -137,6 +122,7 @@ def pretrain(
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     history = fit(method, whole, recipe.train, folder=folder, resume=resume, about=about, console=console)
+    method.finish(whole)
     run = Run(recipe, method, about, history)
     if out is not None:
         save_run(run, out)
