@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from girl.errors import InputError
-from girl.experiments import ablation, nodes
+from girl.experiments import ablation, nodes, objective
 from girl.experiments.cells import Cell
 from girl.train.recipe import Recipe
 
@@ -23,6 +23,17 @@ def test_the_ablation_covers_kinds_depths_and_both_states():
     made = ablation.cells(ablation.DATASETS, 1)
     assert len(made) == 4 * 4 * 5 * 2
     assert {cell.recipe["encoder"]["layers"] for cell in made} == {1, 2, 3, 4, 5}
+
+
+def test_every_variant_of_the_objective_differs_from_the_default_in_its_own_way():
+    made = objective.cells(["cora"], 1)
+    recipes = {cell.method: cell.recipe for cell in made}
+    assert list(recipes) == list(objective.VARIANTS)
+    assert recipes["default"] == recipes["untrained"] == Recipe().to_dict()
+    changed = [str(recipe) for name, recipe in recipes.items() if name != "untrained"]
+    assert len(set(changed)) == len(changed)
+    with pytest.raises(InputError, match="expected one of"):
+        objective.cells(["coar"], 1)
 
 
 @pytest.mark.parametrize("wrong", [(["coar"], ["raw"]), (["cora"], ["gril"])])

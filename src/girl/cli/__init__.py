@@ -26,6 +26,7 @@ for _command, _help in {
     "synthetic:synthetic": "The synthetic experiments, where the truth is known.",
     "reproduce:nodes": "The node tables: controls, untrained encoders, GIRL as published, by default and tuned.",
     "reproduce:ablation": "Kinds of layer and depths, untrained and trained.",
+    "reproduce:objective": "The default objective with one part changed at a time.",
 }.items():
     reproduce.command(f"girl.cli.{_command}", help=_help)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from girl.experiments.cells import Results
 from girl.files import write_text
-from girl.report import ablation, girl_bench, nodes
+from girl.report import ablation, girl_bench, nodes, objective
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
 from girl.report.markdown import figure_piece, not_yet
 from girl.report.scores import Scores
@@ -32,6 +32,7 @@ def render(results: Path, out: Path) -> list[Path]:
         "kernel_facts": facts(bench),
     }
     pieces |= _steps(results / "bench" / "girl.json")
+    pieces |= objective.pieces(Results(results / "objective").all())
     for texts, drawn in (_nodes(results / "nodes", out), _ablation(results / "ablation", out)):
         pieces |= texts
         written += drawn
