@@ -88,6 +88,12 @@ def test_pretraining_in_clusters_and_on_directed_edges():
     assert pretrain(whole, recipe).embed(whole).isfinite().all()
 
 
+def test_more_clusters_than_pairs_of_nodes_are_refused():
+    whole = batch_of(clustered(), SMALL.encoder)
+    with pytest.raises(InputError, match="given 61 for 120 nodes, expected at most 60"):
+        pretrain(whole, SMALL.with_values({"clusters": 61}))
+
+
 def test_an_embedding_is_an_array_on_disk(tmp_path):
     h = torch.randn(5, 3)
     save_embedding(tmp_path / "h.npy", h)

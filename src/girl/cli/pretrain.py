@@ -18,7 +18,7 @@ def pretrain(
     dataset: Annotated[str, Parameter(group=DATA)],
     /,
     *,
-    out: Annotated[Path, Parameter(group=OUT)],
+    out: Annotated[Path | None, Parameter(group=OUT)] = None,
     protocol: Annotated[str | None, Parameter(group=DATA)] = None,
     split: Annotated[int, Parameter(group=DATA)] = 0,
     data_root: Annotated[Path | None, Parameter(group=DATA)] = None,
@@ -39,7 +39,7 @@ def pretrain(
 
     Args:
         dataset: a name that `girl datasets` lists.
-        out: the run's folder.
+        out: the run's folder; by default runs/DATASET.
         protocol: how nodes are shared out for `girl evaluate`; training itself uses no labels, but on inductive data
             (Reddit, PPI) it sees the training nodes only. By default the field's usual one.
         split: which split, where the protocol has several and training depends on it.
@@ -67,6 +67,7 @@ def pretrain(
     whole = batch_of(found.data, full.encoder, device_of(device))
     about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
     console.print(f"{found.title}: {whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges", highlight=False)
+    out = out or Path("runs") / found.name
     part = whole if nodes is None else whole.part(nodes)
     if nodes is not None:
         part = type(part)(part.x, part.graph)  # a graph of its own: the rest is not known to training

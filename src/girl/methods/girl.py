@@ -136,9 +136,9 @@ class GIRLMethod(Method):
         kept = min(inputs, encoder.hidden) if encoder.keep else 0
         self.register_buffer("directions", torch.zeros(inputs, kept))
         self.register_buffer("feature_mean", torch.zeros(inputs if kept else 0))
-        # Of each part, features and layers, fixed when training ends: another graph is embedded on the same scale.
+        # Of each part, features and layers; zero until training ends. Another graph is embedded on the same scale.
         layers = encoder.layers if encoder.output == "layers" else 1
-        self.register_buffer("scales", torch.full((1 + layers,), torch.nan))
+        self.register_buffer("scales", torch.zeros(1 + layers))
 
     def prepare(self, whole: Batch, generator: torch.Generator) -> None:
         """The targets that do not change, each by its principal components."""
@@ -244,7 +244,7 @@ class GIRLMethod(Method):
     @torch.no_grad()
     def embed(self, whole: Batch) -> Tensor:
         """The representations of all nodes, computed layer by layer."""
-        if self.scales.isnan().any():
+        if not self.scales.any():
             self.finish(whole)
         s = self.encoder.settings
         was_training = self.training

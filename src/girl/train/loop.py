@@ -188,6 +188,12 @@ def fit(
         about: what the run is, kept in its checkpoints: a run is resumed only as the same run.
         console: where progress is shown; None shows none.
     """
+    if settings.clusters > 1 and 2 * settings.clusters > whole.size * settings.per_batch:
+        most = whole.size * settings.per_batch // 2
+        raise InputError(
+            f"clusters: given {settings.clusters:,} for {whole.size:,} nodes, expected at most {most:,}: "
+            "one node alone explains nothing"
+        )
     trainer = Trainer(method, settings, whole.x.device)
     # Its own source of randomness: what is prepared is the same in the first sitting and in a resumed one.
     method.prepare(whole, torch.Generator(whole.x.device).manual_seed(settings.seed))

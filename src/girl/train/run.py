@@ -26,7 +26,7 @@ from girl.train.loop import History, Resume, fit
 from girl.train.recipe import Recipe
 
 #: The layout of a run's folder; raised when an older program could not read a newer folder.
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass
