@@ -3,9 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from girl.evaluate import logistic
 from girl.evaluate.design import Design
@@ -72,19 +70,3 @@ def test_a_constant_representation_predicts_the_shares():
     y = torch.tensor([0, 0, 0, 1])
     (model,) = logistic_path(torch.full((4, 3), 2.0), y, [1.0])
     torch.testing.assert_close(model(torch.full((1, 3), 2.0)).softmax(1), torch.tensor([[0.75, 0.25]]))
-
-
-def test_the_search_leaves_the_cores_to_the_loss(blobs, monkeypatch):
-    x, y = blobs(80, 30)
-    seen = []
-
-    def searched(*args, **kwargs):
-        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
-        return minimize(*args, **kwargs)
-
-    monkeypatch.setattr(logistic, "minimize", searched)
-    with threadpool_limits(2, user_api="blas"):
-        list(logistic_path(x, y, STRENGTHS))
-        after = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    assert set(seen) == {1}
-    assert set(after) == {2}

@@ -19,16 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 from girl.evaluate.design import Design
+from girl.threads import one_blas_thread, one_thread
 
 #: Up to this many rows or columns the principal axes are found; above, the cube of it would cost more than it saves.
 ROTATE = 2048
@@ -36,7 +35,7 @@ ROTATE = 2048
 #: Axes with less than this share of the largest variance are noise of the arithmetic.
 NEGLIGIBLE = 1e-12
 
-#: Up to this many entries float64 costs nothing that is felt.
+#: Up to this many entries float64 costs nothing that is felt, and one thread is enough.
 SMALL = 500_000
 
 #: The steps end when no entry of the whitened gradient of the mean loss is larger than the first number, or when the
@@ -141,7 +140,8 @@ class _Problem:
     def solve(self) -> tuple[Tensor, Tensor]:
         """Weights k × r and intercepts k × 1."""
         steepest, least = TOLERANCE[self._axes.dtype]
-        with _pools().limit(limits=1, user_api="blas"):
+        small = self._axes.shape[0] * self._axes.shape[1] <= SMALL
+        with one_thread() if small else one_blas_thread():
             found = minimize(
                 self._value,
                 self._start.double().numpy().ravel(),
@@ -176,16 +176,6 @@ class _Problem:
     def _parts(self, theta: NDArray[np.float64]) -> tuple[Tensor, Tensor]:
         both = torch.from_numpy(theta).to(self._axes.dtype).view(self._root.shape) / self._root
         return both[:, :-1], both[:, -1:]
-
-
-@cache
-def _pools() -> ThreadpoolController:
-    """The threads of scipy's BLAS, which are kept to one while it searches.
-
-    Its products are of vectors. Given more threads, they wait for the next product in a busy loop, on the very cores
-    that torch's threads need for the loss: on two cores that was 20 times slower.
-    """
-    return ThreadpoolController()
 
 
 def _column_energy(design: Design) -> Tensor:

@@ -12,6 +12,7 @@ from girl.evaluate.control import raw
 from girl.evaluate.run import Row, score_splits
 from girl.files import write_json
 from girl.report.map import draw_maps
+from girl.threads import one_thread
 from girl.train.recipe import Recipe
 from girl.train.run import batch_of, embed_untrained, pretrain, save_embedding
 
@@ -31,8 +32,11 @@ class Demo:
     picture: Path
 
 
+@one_thread()
 def run_demo(out: Path, console: Console) -> Demo:
     """Train on the digits graph, probe raw, untrained and trained representations, and draw them.
+
+    Everything here is small enough for one thread.
 
     Writes the run, ``embeddings.npy``, ``scores.json`` and ``digits.png`` (and .svg) to ``out``.
     """
