@@ -30,6 +30,7 @@ def test_every_variant_of_the_objective_differs_from_the_default_in_its_own_way(
     recipes = {cell.method: cell.recipe for cell in made}
     assert list(recipes) == list(objective.VARIANTS)
     assert recipes["default"] == recipes["untrained"] == Recipe().to_dict()
+    assert recipes["in-sample residuals"]["method"]["residual"] == "insample"
     changed = [str(recipe) for name, recipe in recipes.items() if name != "untrained"]
     assert len(set(changed)) == len(changed)
     with pytest.raises(InputError, match="expected one of"):

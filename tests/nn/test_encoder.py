@@ -18,7 +18,7 @@ def problem():
 
 
 @pytest.mark.parametrize("conv", list(CONVS))
-@pytest.mark.parametrize("extra", [{}, {"norm": "layer", "residual": True}, {"norm": "batch", "activation": "prelu"}])
+@pytest.mark.parametrize("extra", [{}, {"norm": "layer", "skip": True}, {"norm": "batch", "activation": "prelu"}])
 def test_layer_by_layer_in_chunks_equals_at_once(conv, extra, problem):
     encoder = Encoder(20, EncoderSettings(conv=conv, hidden=8, layers=3, **extra)).eval()
     at_once = encoder(*problem)

@@ -55,3 +55,8 @@ def test_every_shipped_recipe_is_valid_and_every_table_has_one():
         find_recipe(name)
     assert set(PROTOCOLS) <= set(shipped())
     assert tuned_recipe("reddit") == Recipe()
+
+
+def test_no_two_settings_share_a_name():
+    names = [name for section in Recipe().to_dict().values() for name in section]
+    assert len(names) == len(set(names))  # else a flat file or an option would set the wrong one

@@ -16,8 +16,8 @@ DATASETS = ("cora", "citeseer", "pubmed", "photo", "texas")
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
     "untrained": {},
-    "in-sample residuals": {"method": {"residual": "insample"}},
-    "in-sample, exact kernel": {"method": {"residual": "insample", "kernel": "exact", "rows": 1024}},
+    "in-sample residuals": {"residual": "insample"},
+    "in-sample, exact kernel": {"residual": "insample", "kernel": "exact", "rows": 1024},
     "published targets": {"targets": ("input", "neighbour"), "target_rank": 0},
     "features as the only target": {"targets": ("features",)},
     "smoothed features as the only target": {"targets": ("smooth",)},

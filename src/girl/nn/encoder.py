@@ -43,8 +43,8 @@ class EncoderSettings:
     """What follows each layer: elu, prelu, relu or none."""
     norm: Norm = "none"
     """Normalisation between layer and activation: none, batch or layer."""
-    residual: bool = False
-    """Whether each layer but the first adds its input to its output."""
+    skip: bool = False
+    """Whether each layer but the first adds its input to its output (a residual connection)."""
     heads: int = 4
     """Heads of a gatv2 layer."""
     hops: int = 10
@@ -112,7 +112,7 @@ class Encoder(nn.Module):
         conv = self.convolution(index)
         out = conv(x, graph, rows) if sources is None else conv.gather(sources, x, graph, rows)
         out = self.activations[index](self.norms[index](out))
-        if self.settings.residual and isinstance(x, Tensor):
+        if self.settings.skip and isinstance(x, Tensor):
             out = out + (x if rows is None else x[rows])
         return out
 
