@@ -5,6 +5,7 @@ import torch
 from torch_geometric import nn as pyg
 from torch_geometric.utils import coalesce, remove_self_loops, to_undirected
 
+from girl.kernel.sparse import csr
 from girl.nn.convolution import APPNP, CONVS, GCN, GIN, MLP, SAGE, GATv2, GraphConv, convolution
 from girl.nn.features import Features
 from girl.nn.graph import Graph
@@ -74,6 +75,17 @@ def test_equals_torch_geometric(conv, problem):
     x, edges, graph = problem
     ours = layer(conv)
     torch.testing.assert_close(ours(x, graph), theirs(ours)(x, edges), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("conv", list(CONVS))
+def test_a_neighbour_of_weight_two_is_heard_twice(conv, problem):
+    x, edges, graph = problem
+    double = (edges[0] + edges[1]) % 3 == 0  # the same for both directions
+    copies = torch.cat([edges, edges[:, double]], dim=1)
+    ours, adjacency = layer(conv), graph.adjacency
+    weight = 1.0 + (graph.edge_index.sum(0) % 3 == 0).float()
+    weighted = Graph(csr(adjacency.crow_indices(), adjacency.col_indices(), weight, graph.shape), graph.symmetric, True)
+    torch.testing.assert_close(ours(x, weighted), theirs(ours)(x, copies), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("conv", list(CONVS))

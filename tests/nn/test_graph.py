@@ -79,6 +79,53 @@ def test_dropping_edges_keeps_a_subset_and_the_symmetry(case, share):
         assert torch.equal(kept, a)
 
 
+@given(graphs(), st.data())
+def test_a_weighted_graph_is_the_dense_matrix_of_weights(case, data):
+    edge_index, n, directed = case
+    m = edge_index.shape[1]
+    weight = torch.tensor(data.draw(st.lists(st.floats(0.1, 10), min_size=m, max_size=m)))
+    a = torch.zeros(n, n)
+    for (i, j), w in zip(edge_index.T.tolist(), weight.tolist(), strict=True):
+        a[j, i] = max(a[j, i].item(), w)
+    a = (a if directed else torch.maximum(a, a.T)).fill_diagonal_(0)
+    if (a > 0).any():
+        a = a / a[a > 0].mean()
+    one = torch.eye(n)
+    scale = (a + one).sum(1).rsqrt()
+    # The unit of the weights does not matter.
+    graph = Graph.from_edges(edge_index, n, directed, 1000 * weight)
+    mean = a / torch.where(a.sum(1, keepdim=True) > 0, a.sum(1, keepdim=True), 1)
+    for operator, matrix in ((graph.sum, a), (graph.mean, mean), (graph.gcn, scale[:, None] * (a + one) * scale)):
+        torch.testing.assert_close(operator @ one, matrix)
+        torch.testing.assert_close(operator.t_matmul(one), matrix.T.contiguous())
+    nodes = torch.arange(n).flip(0)
+    torch.testing.assert_close(graph.subgraph(nodes).adjacency.to_dense(), a.flip(0, 1))
+    kept = graph.drop_edges(0.0)
+    torch.testing.assert_close(kept.adjacency.to_dense(), a)
+    drawn = graph.neighbours(torch.arange(n), torch.Generator().manual_seed(0))
+    heard = a.sum(1) > 0
+    assert bool((a[torch.arange(n), drawn] > 0)[heard].all())
+    assert torch.equal(drawn[~heard], torch.arange(n)[~heard])
+
+
+@given(graphs())
+def test_equal_weights_are_none(case):
+    edge_index, n, directed = case
+    plain = Graph.from_edges(edge_index, n, directed)
+    weighted = Graph.from_edges(edge_index, n, directed, torch.full((edge_index.shape[1],), 3.0))
+    one = torch.eye(n)
+    for name in ("sum", "mean", "gcn"):
+        torch.testing.assert_close(getattr(weighted, name) @ one, getattr(plain, name) @ one)
+
+
+def test_neighbours_are_drawn_by_weight():
+    star = torch.tensor([[1, 2, 3, 4], [0, 0, 0, 0]])
+    weight = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    graph = Graph.from_edges(star, 5, directed=True, weight=weight)
+    drawn = graph.neighbours(torch.zeros(8000, dtype=torch.long), torch.Generator().manual_seed(0))
+    assert (torch.bincount(drawn, minlength=5)[1:] / 8000 - weight / 10).abs().max() < 0.03
+
+
 def test_smoothing_converges_to_personalised_pagerank():
     torch.manual_seed(0)
     graph = Graph.from_edges(torch.randint(30, (2, 60)), 30)

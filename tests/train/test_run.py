@@ -105,3 +105,14 @@ def test_a_device_that_is_not_there_is_named():
     assert device_of("cpu").type == "cpu"
     with pytest.raises(InputError, match="device"):
         device_of("cuda:7" if not torch.cuda.is_available() else "nonsense")
+
+
+def test_weights_of_edges_are_used_and_must_be_positive():
+    data = clustered()
+    plain = pretrain(batch_of(data, SMALL.encoder), SMALL)
+    data.edge_weight = torch.rand(data.edge_index.shape[1]) + 0.5
+    weighted = batch_of(data, SMALL.encoder)
+    assert not torch.allclose(plain.embed(weighted), plain.embed(batch_of(clustered(), SMALL.encoder)))
+    data.edge_weight[7] = 0
+    with pytest.raises(InputError, match="edge_weight: edge 7 has weight 0"):
+        batch_of(data, SMALL.encoder)

@@ -191,7 +191,8 @@ class GATv2(Convolution):
         \alpha_{ij} = \mathrm{softmax}_j\; a^\top \mathrm{LeakyReLU}(X_i W_t + X_j W_s), \qquad
         H_i = \sum_j \alpha_{ij} X_j W_s + b
 
-    Heads share the width: each has ``outputs / heads`` columns, side by side.
+    Heads share the width: each has ``outputs / heads`` columns, side by side. Weights of edges multiply the shares
+    before they are made to sum to one.
     """
 
     def __init__(self, inputs: int, outputs: int, heads: int = 4) -> None:
@@ -215,6 +216,8 @@ class GATv2(Convolution):
         read = sources[edges.col_indices()].view(-1, self.heads, self.attention.shape[1])  # edges × heads × c
         own = self.target(take(x, rows)).view(n, self.heads, -1)[target]
         score = (nn.functional.leaky_relu(read + own, 0.2) * self.attention).sum(-1)
+        if graph.weighted:
+            score = score + edges.values().log().unsqueeze(1)  # a share proportional to the weight
         share = softmax(score, target, num_nodes=n)  # edges × heads
         out = scatter(read * share.unsqueeze(-1), target, dim=0, dim_size=n, reduce="sum")
         return out.flatten(1) + self.bias

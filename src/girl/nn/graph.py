@@ -14,26 +14,39 @@ from girl.nn.operator import Operator, take_rows
 class Graph:
     """Nodes 0..n-1 and edges j → i, kept as the CSR matrix whose row i holds the in-neighbours j of node i.
 
-    Self-loops are dropped and multiple edges count once: every operator below adds the loops it needs.
+    Self-loops are dropped and multiple edges count once: every operator below adds the loops it needs. Weights, if any,
+    are positive: a neighbour of weight w is heard as w neighbours of weight 1 would be.
     """
 
-    def __init__(self, adjacency: Tensor, symmetric: bool) -> None:
-        self.adjacency = adjacency  # n × n, CSR of ones
+    def __init__(self, adjacency: Tensor, symmetric: bool, weighted: bool = False) -> None:
+        self.adjacency = adjacency  # n × n, CSR of weights, or of ones
         self.symmetric = symmetric
+        self.weighted = weighted
 
     @classmethod
-    def from_edges(cls, edge_index: Tensor, nodes: int, directed: bool = False) -> Graph:
-        """From edges source → target (2 × m). Unless ``directed``, each edge is used both ways."""
+    def from_edges(cls, edge_index: Tensor, nodes: int, directed: bool = False, weight: Tensor | None = None) -> Graph:
+        """From edges source → target (2 × m). Unless ``directed``, each edge is used both ways.
+
+        ``weight`` (m) is divided by its mean, so that its unit does not matter beside the loops of weight 1. Of several
+        weights of one edge the largest counts.
+        """
         source, target = edge_index[0], edge_index[1]
         if not directed:
             source, target = torch.cat([source, target]), torch.cat([target, source])
         keep = source != target
-        place = torch.unique(target[keep] * nodes + source[keep])
+        place = target[keep] * nodes + source[keep]
+        if weight is None:
+            place = torch.unique(place)
+            values = torch.ones(place.numel(), device=place.device)
+        else:
+            place, inverse = torch.unique(place, return_inverse=True)
+            found = (weight if directed else torch.cat([weight, weight]))[keep].to(torch.float32)
+            values = found.new_zeros(place.numel()).scatter_reduce_(0, inverse, found, "amax")
+            values = values / values.mean().clamp(min=1e-30)
         count = torch.bincount(place // max(nodes, 1), minlength=nodes)
         crow = torch.cat([count.new_zeros(1), count.cumsum(0)])
-        ones = torch.ones(place.numel(), device=place.device)
-        adjacency = csr(crow, place % max(nodes, 1), ones, (nodes, nodes))
-        return cls(adjacency, symmetric=not directed)
+        adjacency = csr(crow, place % max(nodes, 1), values, (nodes, nodes))
+        return cls(adjacency, symmetric=not directed, weighted=weight is not None)
 
     @property
     def nodes(self) -> int:
@@ -56,6 +69,13 @@ class Graph:
         return self.adjacency.crow_indices().diff()
 
     @cached_property
+    def strength(self) -> Tensor:
+        """The sum of the weights of each node's in-neighbours: their number, if there are no weights."""
+        if not self.weighted:
+            return self.degree.to(torch.float32)
+        return torch.zeros(self.nodes, device=self.device).index_add_(0, self.target, self.adjacency.values())
+
+    @cached_property
     def target(self) -> Tensor:
         """The node i of each edge j → i, in the order of the rows."""
         return torch.repeat_interleave(torch.arange(self.nodes, device=self.device), self.degree)
@@ -70,8 +90,11 @@ class Graph:
         col = self.adjacency.col_indices().new_empty(int(crow[-1]) + self.nodes)
         col[torch.arange(int(crow[-1]), device=self.device) + self.target] = self.adjacency.col_indices()
         col[crow[1:] + place] = place
+        values = torch.ones(col.numel(), device=self.device)
+        if self.weighted:
+            values[torch.arange(int(crow[-1]), device=self.device) + self.target] = self.adjacency.values()
         new = torch.cat([crow[:1], (degree + 1).cumsum(0)])
-        return Graph(csr(new, col, torch.ones(col.numel(), device=self.device), self.shape), self.symmetric)
+        return Graph(csr(new, col, values, self.shape), self.symmetric, self.weighted)
 
     @cached_property
     def sum(self) -> Operator:
@@ -81,23 +104,23 @@ class Graph:
     @cached_property
     def mean(self) -> Operator:
         """D⁻¹A: the mean over in-neighbours; a node without any hears nothing."""
-        weight = 1 / self.degree.clamp(min=1).to(torch.float32)
-        # D⁻¹A is not symmetric even if A is: its transpose AD⁻¹ has the same places, with the source's weight.
-        matrix = self._with_values(weight[self.target])
+        share = torch.where(self.degree > 0, 1 / self.strength, 0.0)
+        # D⁻¹A is not symmetric even if A is: its transpose AD⁻¹ has the same places, with the source's share.
+        matrix = self._scaled(share[self.target])
         if not self.symmetric:
             return Operator.of(matrix)
-        return Operator(matrix, self._with_values(weight[self.adjacency.col_indices()]))
+        return Operator(matrix, self._scaled(share[self.adjacency.col_indices()]))
 
     @cached_property
     def gcn(self) -> Operator:
         r""":math:`\hat D^{-1/2}(A+I)\hat D^{-1/2}`, of Kipf & Welling (2017); degrees count the loop."""
-        scale = (self.degree + 1).to(torch.float32).rsqrt()
+        scale = (self.strength + 1).rsqrt()
         looped = self.looped
-        return Operator.of(
-            looped._with_values(scale[looped.target] * scale[looped.adjacency.col_indices()]), self.symmetric
-        )
+        return Operator.of(looped._scaled(scale[looped.target] * scale[looped.adjacency.col_indices()]), self.symmetric)
 
-    def _with_values(self, values: Tensor) -> Tensor:
+    def _scaled(self, factor: Tensor) -> Tensor:
+        """The adjacency matrix with each entry multiplied by its factor."""
+        values = self.adjacency.values() * factor if self.weighted else factor
         return csr(self.adjacency.crow_indices(), self.adjacency.col_indices(), values, self.shape)
 
     def smooth(
@@ -112,28 +135,41 @@ class Graph:
         return self.gcn.diffuse(x, teleport, steps, turned, rows)
 
     def neighbours(self, nodes: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """For each of ``nodes`` one in-neighbour, uniformly at random; a node without any is its own."""
+        """For each of ``nodes`` one in-neighbour, drawn by its weight; a node without any is its own."""
         crow, degree = self.adjacency.crow_indices()[nodes], self.degree[nodes]
         draw = torch.rand(nodes.shape, generator=generator, device=nodes.device, dtype=torch.float64)
+        place = crow + (draw * degree).long()
+        if self.weighted:
+            before = self._heights[crow]
+            height = before + draw * (self._heights[crow + degree] - before)
+            # Rounding may put a height on the border of its row: the place must stay within it.
+            last = crow + (degree - 1).clamp(min=0)
+            place = (torch.searchsorted(self._heights, height, right=True) - 1).clamp(crow, last)
         # Edges end where the last row ends: an isolated node past it must not read beyond.
-        place = (crow + (draw * degree).long()).clamp(max=max(self.adjacency.values().numel() - 1, 0))
+        place = place.clamp(max=max(self.adjacency.values().numel() - 1, 0))
         if not self.adjacency.values().numel():
             return nodes
         return torch.where(degree > 0, self.adjacency.col_indices()[place], nodes)
 
+    @cached_property
+    def _heights(self) -> Tensor:
+        """The sum of all weights before each edge, and of all: 1 more than there are edges."""
+        sums = self.adjacency.values().double().cumsum(0)
+        return torch.cat([sums.new_zeros(1), sums])
+
     def subgraph(self, nodes: Tensor) -> Graph:
-        """The graph among ``nodes``, which are numbered anew in their order."""
-        return Graph(Operator.of(self.adjacency, True).submatrix(nodes).matrix, self.symmetric)
+        """The graph among ``nodes``, which are numbered anew in their order; its weights are as they were."""
+        part = Operator.of(self.adjacency, True).submatrix(nodes).matrix
+        return Graph(part, self.symmetric, self.weighted)
 
     def drop_edges(self, share: float, generator: torch.Generator | None = None) -> Graph:
         """Without a random ``share`` of the edges; both directions of an undirected edge go together."""
-        source, target = self.adjacency.col_indices(), self.target
+        edges, weight = self.edge_index, self.adjacency.values()
         if self.symmetric:
-            one_way = source < target
-            source, target = source[one_way], target[one_way]
-        keep = torch.rand(source.numel(), generator=generator, device=self.device) >= share
-        kept = torch.stack([source[keep], target[keep]])
-        return Graph.from_edges(kept, self.nodes, directed=not self.symmetric)
+            one_way = edges[0] < edges[1]
+            edges, weight = edges[:, one_way], weight[one_way]
+        keep = torch.rand(weight.numel(), generator=generator, device=self.device) >= share
+        return Graph.from_edges(edges[:, keep], self.nodes, not self.symmetric, weight[keep] if self.weighted else None)
 
     def rows(self, nodes: Tensor) -> Tensor:
         """The rows ``nodes`` of the adjacency matrix: their in-neighbours."""
@@ -146,4 +182,6 @@ class Graph:
 
     def to(self, device: torch.device | str) -> Graph:
         """The graph on another device."""
-        return self if self.device == torch.device(device) else Graph(self.adjacency.to(device), self.symmetric)
+        if self.device == torch.device(device):
+            return self
+        return Graph(self.adjacency.to(device), self.symmetric, self.weighted)

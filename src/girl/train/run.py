@@ -58,7 +58,7 @@ def device_of(name: str = "auto") -> torch.device:
 
 
 def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str = "cpu") -> Batch:
-    """A graph as an encoder of these settings sees it."""
+    """A graph as an encoder of these settings sees it: features, edges and, if there is one, ``edge_weight``."""
     if data.x is None:
         raise InputError("x: the graph has no node features, expected a matrix with a row for each node")
     nodes = data.x.shape[0]
@@ -67,7 +67,10 @@ def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str =
     values = data.x if data.x.layout == torch.strided else data.x.values()
     if not bool(torch.isfinite(values).all()):
         raise InputError("x: given NaN or infinite features, expected finite numbers: fill or drop them first")
-    graph = Graph.from_edges(data.edge_index, nodes, settings.directed)
+    weight = data.edge_weight
+    if weight is not None and (bad := (~(torch.isfinite(weight) & (weight > 0))).nonzero()).numel():
+        raise InputError(f"edge_weight: edge {int(bad[0])} has weight {weight[bad[0]].item():g}, expected above 0")
+    graph = Graph.from_edges(data.edge_index, nodes, settings.directed, weight)
     return Batch(Features.of(data.x, settings.normalise), graph).to(device)
 
 
