@@ -6,14 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["KRLoss", "__version__", "datasets", "kr_loss", "rho", "splits"]
+__all__ = ["GIRL", "KRLoss", "__version__", "datasets", "kr_loss", "rho", "splits"]
 
 if TYPE_CHECKING:
     from girl import datasets, splits
+    from girl.estimator import GIRL
     from girl.kernel import KRLoss, kr_loss, rho
 
 #: Where each public name lives. They are imported when first used: `import girl` and `girl --help` wait for nothing.
-_HOME = {"KRLoss": "girl.kernel", "kr_loss": "girl.kernel", "rho": "girl.kernel"}
+_HOME = {"GIRL": "girl.estimator", "KRLoss": "girl.kernel", "kr_loss": "girl.kernel", "rho": "girl.kernel"}
 
 
 def __getattr__(name: str) -> object:

@@ -237,6 +237,11 @@ class GIRLMethod(Method):
             own = features.var(0, correction=0).sum().clamp(min=1e-12)
             self.scales[0] = self.encoder.settings.keep * (spread.sum() / own).sqrt()
 
+    @property
+    def width(self) -> int:
+        """Columns of a representation."""
+        return sum(self._widths())
+
     def _widths(self) -> list[int]:
         """Columns of the parts of a representation: the features, and each layer."""
         return [self.directions.shape[1], *[self.encoder.settings.hidden] * (len(self.scales) - 1)]
