@@ -5,7 +5,7 @@ import torch
 
 from girl.errors import InputError
 from girl.nn.convolution import CONVS
-from girl.nn.encoder import Encoder, EncoderSettings
+from girl.nn.encoder import Encoder, EncoderSettings, _chunks
 from girl.nn.features import Features
 from girl.nn.graph import Graph
 
@@ -55,3 +55,20 @@ def test_the_last_layer_of_some_rows(problem):
 def test_wrong_settings_say_what_is_expected(wrong, word):
     with pytest.raises(InputError, match=word):
         EncoderSettings(**wrong)
+
+
+@pytest.mark.parametrize(("chunk", "most"), [(3, 10**6), (1000, 5), (7, 9), (1000, 1)])
+def test_chunks_hold_every_node_once_and_not_too_many_edges(chunk, most):
+    edges = torch.tensor([0, 3, 3, 9, 0, 0, 1, 2, 2, 0])
+    found = list(_chunks(edges, chunk, most))
+    assert torch.cat(found).tolist() == list(range(10))
+    for nodes in found:
+        assert len(nodes) <= chunk
+        # The last node may begin below the limit and end above it.
+        assert len(nodes) == 1 or edges[nodes[:-1]].sum() < most
+
+
+def test_attention_is_the_same_in_small_chunks(problem):
+    encoder = Encoder(20, EncoderSettings(conv="gatv2", hidden=8, layers=2)).eval()
+    for whole, parts in zip(encoder(*problem), encoder.by_layer(*problem, chunk_edges=7), strict=True):
+        torch.testing.assert_close(parts, whole, rtol=1e-4, atol=1e-5)

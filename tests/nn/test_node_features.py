@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from girl.nn.features import NORMALISE, Features
+from girl.nn.graph import Graph
 
 
 @pytest.fixture
@@ -50,3 +51,13 @@ def test_dropout_keeps_the_mean_and_the_transpose(form):
     torch.testing.assert_close(dropped.t_matmul(torch.eye(200)), written.T.contiguous())
     whole = Features.of(x)
     assert whole.dropout(0.0) is whole
+
+
+@pytest.mark.parametrize("normalise", ["none", "l2", "zscore"])
+def test_averages_over_neighbours_are_those_of_the_written_out_features(normalise):
+    torch.manual_seed(0)
+    x = torch.where(torch.rand(20, 6) < 0.3, 1.0, 0.0)
+    rows = Graph.from_edges(torch.randint(20, (2, 50)), 20).mean.rows(torch.tensor([3, 3, 7]))
+    expected = rows @ Features.of(x, normalise).dense()
+    for form in (x, x.to_sparse_csr()):
+        torch.testing.assert_close(Features.of(form, normalise).averaged(rows), expected)

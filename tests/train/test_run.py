@@ -6,8 +6,19 @@ import torch
 from torch_geometric.data import Data
 
 from girl.errors import InputError
+from girl.train.checkpoint import load_newest
+from girl.train.loop import DivergedError
 from girl.train.recipe import Recipe
-from girl.train.run import batch_of, device_of, embed_untrained, load_run, pretrain, save_embedding, settle
+from girl.train.run import (
+    batch_of,
+    device_of,
+    embed_untrained,
+    load_run,
+    pretrain,
+    save_embedding,
+    seen_by,
+    settle,
+)
 
 SMALL = Recipe().with_values({"hidden": 16, "rank": 16, "target_rank": 8, "epochs": 4})
 
@@ -52,6 +63,8 @@ def test_a_missing_interrupted_or_damaged_run_is_named(tmp_path):
         ({"x": None}, "no node features"),
         ({"x": torch.full((120, 3), torch.nan)}, "NaN"),
         ({"x": torch.ones(5, 3)}, "0 to 4"),
+        ({"edge_index": torch.tensor([[-1], [3]])}, "given node -1, expected 0 to 119"),
+        ({"edge_index": None}, "no edges"),
     ],
 )
 def test_a_graph_that_cannot_be_used_is_refused(change, words):
@@ -116,3 +129,56 @@ def test_weights_of_edges_are_used_and_must_be_positive():
     data.edge_weight[7] = 0
     with pytest.raises(InputError, match="edge_weight: edge 7 has weight 0"):
         batch_of(data, SMALL.encoder)
+
+
+@pytest.mark.parametrize("save_every", [1, 10])
+def test_a_rate_far_too_high_stops_before_anything_bad_is_kept(tmp_path, save_every):
+    recipe = SMALL.with_values({"lr": 1e18, "epochs": 8, "save_every": save_every})
+    whole = batch_of(clustered(), recipe.encoder)
+    with pytest.raises(DivergedError, match="Lower the learning rate"):
+        pretrain(whole, recipe, out=tmp_path)
+    tensors, _ = load_newest(tmp_path / "checkpoints")
+    assert all(bool(torch.isfinite(t).all()) for t in tensors.values() if t.is_floating_point())
+    assert not (tmp_path / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    "values", [{"clusters": 30}, {"dropout": 0.8, "clusters": 10}, {"conv": "gcn", "clusters": 20}]
+)
+def test_batches_whose_nodes_are_alike_are_passed_over(values):
+    """A ring of nodes with few features: in a small part, or with most of them hidden, all look the same."""
+    generator = torch.Generator().manual_seed(0)
+    x = (torch.rand(60, 20, generator=generator) < 0.1).float().to_sparse_csr()
+    here = torch.arange(60)
+    recipe = SMALL.with_values(values)
+    whole = batch_of(Data(x=x, edge_index=torch.stack([here, (here + 1) % 60])), recipe.encoder)
+    assert pretrain(whole, recipe).embed(whole).isfinite().all()
+
+
+def test_a_graph_whose_nodes_are_all_alike_is_refused():
+    whole = batch_of(Data(x=torch.ones(12, 3), edge_index=torch.zeros(2, 0, dtype=torch.long)), SMALL.encoder)
+    with pytest.raises(DivergedError, match="all nodes look the same"):
+        pretrain(whole, SMALL.with_values({"dropout": 0.0}))
+
+
+def test_a_folder_of_another_graph_is_not_resumed(tmp_path):
+    pretrain(batch_of(clustered(), SMALL.encoder), SMALL, out=tmp_path)
+    with pytest.raises(InputError, match="fingerprint"):
+        pretrain(batch_of(clustered(seed=1), SMALL.encoder), SMALL, out=tmp_path)
+    with pytest.raises(InputError, match=r"differs in epochs \(4, now 6\)"):
+        pretrain(batch_of(clustered(), SMALL.encoder), SMALL.with_values({"epochs": 6}), out=tmp_path)
+    pretrain(batch_of(clustered(), SMALL.encoder), SMALL.with_values({"save_every": 2}), out=tmp_path)
+
+
+def test_no_epochs_on_a_part_is_the_control_of_that_part():
+    recipe = SMALL.with_values({"epochs": 0})
+    whole = batch_of(clustered(), recipe.encoder)
+    part = seen_by(whole, torch.arange(50))
+    assert torch.equal(pretrain(part, recipe).embed(whole), embed_untrained(whole, recipe, part))
+    assert not torch.equal(embed_untrained(whole, recipe, part), embed_untrained(whole, recipe))
+
+
+@pytest.mark.parametrize("setting", [{"strength": -1.0}, {"bandwidth": 0.0}])
+def test_numbers_of_the_loss_are_checked_with_the_recipe(setting):
+    with pytest.raises(InputError, match=next(iter(setting))):
+        SMALL.with_values(setting)

@@ -55,7 +55,7 @@ def pretrain(
     """
     from girl import datasets, splits
     from girl.train.recipe import find_recipe, tuned_recipe
-    from girl.train.run import batch_of, device_of, save_embedding
+    from girl.train.run import batch_of, device_of, save_embedding, seen_by
     from girl.train.run import pretrain as run_pretrain
 
     found = datasets.load(dataset, data_root, mirror)
@@ -68,9 +68,7 @@ def pretrain(
     about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
     console.print(f"{found.title}: {whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges", highlight=False)
     out = out or Path("runs") / found.name
-    part = whole if nodes is None else whole.part(nodes)
-    if nodes is not None:
-        part = type(part)(part.x, part.graph)  # a graph of its own: the rest is not known to training
+    part = whole if nodes is None else seen_by(whole, nodes)
     run = run_pretrain(part, full, out=out, resume=resume, about=about, console=console)
     save_embedding(out / "embeddings.npy", run.embed(whole))
     ended = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
@@ -107,7 +105,7 @@ def evaluate(
     from girl import splits as rules
     from girl.evaluate.run import controls, score_splits
     from girl.files import write_json
-    from girl.train.run import batch_of, embed_untrained, load_run
+    from girl.train.run import batch_of, embed_untrained, load_run, seen_by
 
     if splits < 1:
         raise InputError(f"--splits: given {splits}, expected at least 1")
@@ -120,7 +118,9 @@ def evaluate(
     chosen = [known.about["split"]] if found.inductive else list(range(min(splits, rule.count(found))))
     whole = batch_of(found.data, known.recipe.encoder)
     rows = [score_splits(name, h, found, rule, chosen, probe) for name, h in controls(found)]
-    rows.append(score_splits("untrained encoder", embed_untrained(whole, known.recipe), found, rule, chosen, probe))
+    part = seen_by(whole, rule.split(found, chosen[0]).train) if found.inductive else whole
+    control = embed_untrained(whole, known.recipe, part)
+    rows.append(score_splits("untrained encoder", control, found, rule, chosen, probe))
     rows.append(score_splits("GIRL", known.embed(whole), found, rule, chosen, probe))
     title = f"{found.title}, {rule.name}, {probe} probe, {len(chosen)} split{'s' if len(chosen) > 1 else ''}"
     table = Table("representation", f"test {rows[0].metric}", "validation", title=title)

@@ -11,6 +11,14 @@ import torch
 from torch import Tensor
 
 
+class NotFiniteError(ValueError):
+    """NaN or infinity where numbers are expected."""
+
+
+class EqualRowsError(ValueError):
+    """All samples are the same: nothing can be told apart by them."""
+
+
 def check_choice(name: str, given: object, choices: Iterable[str]) -> None:
     """Raise unless ``given`` is one of ``choices``, with the nearest one as a hint."""
     choices = tuple(choices)
@@ -49,7 +57,7 @@ def check_samples(x: object) -> Tensor:
     _check_finite("x", x.detach())
     # Only a matrix whose last row equals its first can have all rows equal: the full comparison is rare.
     if torch.equal(x[-1], x[0]) and bool((x == x[0]).all()):
-        raise ValueError(
+        raise EqualRowsError(
             f"x: all {x.shape[0]} rows are equal, expected at least two different ones: no bandwidth exists and a "
             "constant explains nothing. If x is a layer's output, the layer has collapsed: lower the learning rate, "
             "or look for inputs that are all zero"
@@ -105,7 +113,7 @@ def _check_finite(name: str, given: Tensor) -> None:
     else:
         where = (int(first[0]), int(first[1]))
         value = float(values[where])
-    raise ValueError(
+    raise NotFiniteError(
         f"{name}: given {value} at row {where[0]}, column {where[1]} ({int(bad.sum())} such entries), "
         "expected finite numbers; drop or fill them first"
     )

@@ -92,6 +92,7 @@ class GIRLSettings:
             if self.whiten != 1:
                 check_number("whiten", self.whiten, 0, 1)
             check_number("edge_dropout", self.edge_dropout, 0, 1)
+            self.kr_loss()  # it checks its own numbers
         except ValueError as error:
             raise InputError(str(error)) from error
         if self.mode == "greedy" and self.at == "last":
@@ -210,13 +211,11 @@ class GIRLMethod(Method):
             return _scaled(batch.x.dense(nodes), self.settings.whiten)
         if target == "neighbour":
             nodes = graph.neighbours(nodes, generator)
-        if layer == 0:
-            below = batch.x.dense(None if target == "mean" else nodes)
-        else:
+        if layer:
             below = outputs[layer - 1].detach()
-            below = below if target == "mean" else below[nodes]
-        if target == "mean":
-            below = graph.mean.rows(nodes) @ below
+            below = graph.mean.rows(nodes) @ below if target == "mean" else below[nodes]
+        else:
+            below = batch.x.averaged(graph.mean.rows(nodes)) if target == "mean" else batch.x.dense(nodes)
         return _scaled(below, self.settings.whiten)
 
     @torch.no_grad()

@@ -24,8 +24,10 @@ NORMS = get_args(Norm)
 Output = Literal["last", "layers"]
 OUTPUTS = get_args(Output)
 
-#: Nodes whose outputs are made at a time when a graph is embedded layer by layer.
+#: Nodes whose outputs are made at a time when a graph is embedded layer by layer, and edges of a layer of attention,
+#: which writes out what passes along each.
 CHUNK = 65_536
+CHUNK_EDGES = 131_072
 
 
 @dataclass(frozen=True)
@@ -136,17 +138,34 @@ class Encoder(nn.Module):
         return outputs
 
     @torch.no_grad()
-    def by_layer(self, x: Features, graph: Graph, chunk: int = CHUNK) -> Iterator[Tensor]:
-        """Every layer's output in turn, for all nodes: two layers are in memory at a time, and no neighbourhood is."""
+    def by_layer(
+        self, x: Features, graph: Graph, chunk: int = CHUNK, chunk_edges: int = CHUNK_EDGES
+    ) -> Iterator[Tensor]:
+        """Every layer's output in turn, for all nodes: no neighbourhood is in memory, and two layers at a time.
+
+        Layers that pass on more than their input (appnp, sgc and gatv2 above the first) need a third.
+        """
         h: Input = x
+        edges = graph.degree + 1 if self.settings.conv == "gatv2" else torch.zeros_like(graph.degree)
         for index in range(self.settings.layers):
             out = torch.empty(graph.nodes, self.settings.hidden, device=graph.device)
             sources = self.convolution(index).sources(h, graph)
-            for nodes in torch.arange(graph.nodes, device=graph.device).split(chunk):
+            for nodes in _chunks(edges, chunk, chunk_edges):
                 out[nodes[0] : nodes[-1] + 1] = self.layer(index, h, graph, nodes, sources)
             del sources
             h = out
             yield out
+
+
+def _chunks(edges: Tensor, chunk: int, most: int) -> Iterator[Tensor]:
+    """Nodes in order, at most ``chunk`` at a time; one begins before ``most`` edges, or alone."""
+    before = edges.cumsum(0) - edges
+    start = 0
+    while start < edges.numel():
+        fits = int(torch.searchsorted(before, before[start] + most, right=False))
+        stop = max(start + 1, min(start + chunk, fits))
+        yield torch.arange(start, stop, device=edges.device)
+        start = stop
 
 
 def _activation(name: Activation, width: int) -> nn.Module:

@@ -68,6 +68,15 @@ class Features:
         return self._dense.device if self._dense is not None else self._operator.matrix.device
 
     @property
+    def tensors(self) -> list[Tensor]:
+        """All that the features are made of."""
+        if self._dense is not None:
+            return [self._dense]
+        matrix = self._operator.matrix
+        found = [matrix.crow_indices(), matrix.col_indices(), matrix.values()]
+        return found if self.offset is None else [*found, self.offset]
+
+    @property
     def _operator(self) -> Operator:
         assert self.sparse is not None
         return self.sparse
@@ -109,13 +118,24 @@ class Features:
             out += self.offset if nodes is None else self.offset[nodes]
         return out
 
+    def averaged(self, operator: Operator) -> Tensor:
+        """A X, written out, for an operator A of a few rows: a sparse X stays sparse."""
+        if self._dense is not None:
+            return operator @ self._dense
+        out = operator.times(self._operator)
+        return out if self.offset is None else out + operator @ self.offset
+
     def column_mean(self) -> Tensor:
         """The mean of each column."""
         n, _ = self.shape
         return self.t_matmul(torch.full((n, 1), 1 / n, device=self.device)).squeeze(1)
 
     def dropout(self, share: float, generator: torch.Generator | None = None) -> Features:
-        """Entries set to zero with probability ``share``, the others scaled up so that the mean stays."""
+        """Entries set to zero with probability ``share``, the others scaled up so that the mean stays.
+
+        Of sparse features only S is hidden, not the term of rank one: a word that is hidden looks like one that is not
+        there.
+        """
         if not share:
             return self
         if self._dense is not None:

@@ -164,12 +164,17 @@ class Graph:
 
     def drop_edges(self, share: float, generator: torch.Generator | None = None) -> Graph:
         """Without a random ``share`` of the edges; both directions of an undirected edge go together."""
-        edges, weight = self.edge_index, self.adjacency.values()
+        source, target = self.adjacency.col_indices(), self.target
         if self.symmetric:
-            one_way = edges[0] < edges[1]
-            edges, weight = edges[:, one_way], weight[one_way]
-        keep = torch.rand(weight.numel(), generator=generator, device=self.device) >= share
-        return Graph.from_edges(edges[:, keep], self.nodes, not self.symmetric, weight[keep] if self.weighted else None)
+            # A draw for each pair of nodes, which both of its entries share.
+            low, high = torch.minimum(source, target), torch.maximum(source, target)
+            _, pair = torch.unique(low * self.nodes + high, return_inverse=True)
+            keep = (torch.rand(source.numel() // 2, generator=generator, device=self.device) >= share)[pair]
+        else:
+            keep = torch.rand(source.numel(), generator=generator, device=self.device) >= share
+        crow = torch.cat([keep.new_zeros(1, dtype=torch.long), keep.long().cumsum(0)])[self.adjacency.crow_indices()]
+        kept = csr(crow, source[keep], self.adjacency.values()[keep], self.shape)
+        return Graph(kept, self.symmetric, self.weighted)
 
     def rows(self, nodes: Tensor) -> Tensor:
         """The rows ``nodes`` of the adjacency matrix: their in-neighbours."""

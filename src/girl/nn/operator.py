@@ -128,6 +128,12 @@ class Operator:
         crow = torch.cat([keep.new_zeros(1, dtype=torch.long), keep.long().cumsum(0)])[some.crow_indices()]
         return Operator.of(csr(crow, col[keep], some.values()[keep], (index.numel(), index.numel())))
 
+    def times(self, other: Operator) -> Tensor:
+        """A B (n × k) of two operators, written out, without gradients."""
+        if self.matrix.device.type != "cpu":
+            return (self.matrix @ other.matrix).to_dense()
+        return torch.from_numpy((self.known @ other.known).toarray())
+
     def __matmul__(self, z: Tensor) -> Tensor:
         """A z (n × k)."""
         return _Product.apply(z, self, False)

@@ -16,7 +16,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from girl.data.clusters import members, partition
 from girl.errors import InputError
-from girl.kernel.check import check_choice, check_number, check_whole
+from girl.kernel.check import EqualRowsError, NotFiniteError, check_choice, check_number, check_whole
 from girl.methods.base import Batch, Method
 from girl.train.checkpoint import load_newest, numbered, save_numbered
 from girl.train.progress import TrainingProgress
@@ -132,15 +132,32 @@ class Trainer:
             setattr(self, name, numbers[name])
 
     def step(self, batch: Batch) -> dict[str, float]:
-        """One step of the optimiser on one batch; returns the terms of the loss."""
-        terms = self.method.losses(batch, self.generator)
-        loss = torch.stack(list(terms.values())).sum()
+        """One step of the optimiser on one batch; returns the terms of the loss.
+
+        No terms, if all nodes of the batch look the same to the encoder, which happens in small batches: there is
+        nothing to learn from them. Numbers that are not finite leave the weights as they are, and are returned.
+        """
+        try:
+            terms = self.method.losses(batch, self.generator)
+        except EqualRowsError:
+            return {}
+        except NotFiniteError:
+            return {"output of a layer": math.nan}
         found = {name: term.item() for name, term in terms.items()}
-        if all(map(math.isfinite, found.values())):  # else the epoch ends here, with the weights as they are
-            self.optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            self.optimizer.step()
+        if not all(map(math.isfinite, found.values())):
+            return found
+        self.optimizer.zero_grad(set_to_none=True)
+        torch.stack(list(terms.values())).sum().backward()
+        slopes = [p.grad for p in self.parameters if p.grad is not None]
+        if not math.isfinite(torch.nn.utils.get_total_norm(slopes).item()):
+            return {"gradient": math.nan}
+        self.optimizer.step()
         return found
+
+    @property
+    def finite(self) -> bool:
+        """Whether all weights are."""
+        return all(bool(torch.isfinite(parameter).all()) for parameter in self.parameters)
 
     def end_epoch(self, terms: dict[str, float]) -> None:
         """Note what the epoch gave, and set the rate for the next one."""
@@ -211,7 +228,7 @@ def fit(
                 terms = trainer.step(batch)
                 for name, value in terms.items():
                     sums[name] = sums.get(name, 0.0) + value * batch.size
-                nodes += batch.size
+                nodes += batch.size if terms else 0
             means = {name: value / nodes for name, value in sums.items()}
             if (reason := _diverged(means, trainer)) is not None:
                 failed = trainer.epoch + 1
@@ -224,7 +241,7 @@ def fit(
                 )
             trainer.history.seconds += time.perf_counter() - started
             trainer.end_epoch(means)
-            progress.update(trainer.epoch, means, nodes)
+            progress.update(trainer.epoch, means, nodes, last=trainer.done)
             if trainer.epoch % settings.save_every == 0 or trainer.done:
                 good = _snapshot(trainer)
                 if folder is not None:
@@ -245,10 +262,14 @@ def _batches(whole: Batch, parts: list[Tensor], per_batch: int, generator: torch
 
 
 def _diverged(means: dict[str, float], trainer: Trainer) -> str | None:
+    if not means:
+        return "all nodes look the same to the encoder (nodes alike in features and neighbours, or all of them hidden)"
+    if not trainer.finite:
+        return "weights are not finite"
     for name, value in means.items():
         if not math.isfinite(value):
-            return f"the loss of {name} is {value}"
-        first = trainer.history.epochs[0][name] if trainer.history.epochs else value
+            return f"the {name} is {value}"
+        first = trainer.history.epochs[0].get(name, value) if trainer.history.epochs else value
         if value > DIVERGED * max(first, 1e-3):
             return f"the loss of {name} rose from {first:.3g} to {value:.3g}"
     return None
@@ -267,13 +288,31 @@ def _resume(trainer: Trainer, folder: Path, resume: Resume, about: dict[str, Any
     if found is None:
         return
     tensors, numbers = found
-    if numbers["about"] != about:
-        differ = [key for key in sorted(numbers["about"] | about) if numbers["about"].get(key) != about.get(key)]
+    was, now = _flat(numbers["about"]), _flat(about)
+    differ = [key for key in sorted(was | now) if was.get(key) != now.get(key) and key not in _FREE]
+    if differ:
+        told = [f"{key.split('.')[-1]} ({_brief(was.get(key))}, now {_brief(now.get(key))})" for key in differ]
         raise InputError(
-            f"{folder}: holds another run, which differs in {', '.join(differ)}. Give another folder, or start anew "
+            f"{folder}: holds another run, which differs in {', '.join(told)}. Give another folder, or start anew "
             "with --resume never"
         )
     trainer.restore(tensors, numbers)
+
+
+#: What a run may go on with after it was changed: it does not alter what is learned.
+_FREE = ("recipe.train.save_every",)
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return found
+
+
+def _brief(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -48,8 +48,8 @@ class TrainingProgress:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, epoch: int, losses: dict[str, float], nodes: int) -> None:
-        """After ``epoch`` epochs, with ``nodes`` seen in each."""
+    def update(self, epoch: int, losses: dict[str, float], nodes: int, last: bool = False) -> None:
+        """After ``epoch`` epochs, with ``nodes`` seen in each; ``last`` if there will be no other."""
         if self._console is None:
             return
         now = time.monotonic()
@@ -58,9 +58,9 @@ class TrainingProgress:
         text = f"{terms}  {speed * nodes:,.0f} nodes/s"
         if self._bar is not None:
             self._bar.update(self._task, completed=epoch, text=text)
-        elif epoch == self._epochs or epoch == self._first + 1 or now - self._spoke >= PAUSE:
+        elif last or epoch == self._first + 1 or now - self._spoke >= PAUSE:
             self._spoke = now
-            left = (self._epochs - epoch) / max(speed, 1e-9)
+            left = 0 if last else (self._epochs - epoch) / max(speed, 1e-9)
             self._console.print(
                 f"epoch {epoch}/{self._epochs}  {text}  {left:.0f} s left", highlight=False, soft_wrap=True
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -61,17 +62,24 @@ def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str =
     """A graph as an encoder of these settings sees it: features, edges and, if there is one, ``edge_weight``."""
     if data.x is None:
         raise InputError("x: the graph has no node features, expected a matrix with a row for each node")
+    if data.edge_index is None:
+        raise InputError(
+            "edge_index: the graph has no edges, expected a 2 × m matrix, empty if there are none"
+        )
     nodes = data.x.shape[0]
-    if data.edge_index.numel() and int(data.edge_index.max()) >= nodes:
-        raise InputError(f"edge_index: given node {int(data.edge_index.max())}, expected 0 to {nodes - 1}")
-    values = data.x if data.x.layout == torch.strided else data.x.values()
+    if data.edge_index.numel():
+        for end in (int(data.edge_index.min()), int(data.edge_index.max())):
+            if not 0 <= end < nodes:
+                raise InputError(f"edge_index: given node {end}, expected 0 to {nodes - 1}")
+    x = data.x.coalesce() if data.x.layout == torch.sparse_coo else data.x
+    values = x if x.layout == torch.strided else x.values()
     if not bool(torch.isfinite(values).all()):
         raise InputError("x: given NaN or infinite features, expected finite numbers: fill or drop them first")
     weight = data.edge_weight
     if weight is not None and (bad := (~(torch.isfinite(weight) & (weight > 0))).nonzero()).numel():
         raise InputError(f"edge_weight: edge {int(bad[0])} has weight {weight[bad[0]].item():g}, expected above 0")
     graph = Graph.from_edges(data.edge_index, nodes, settings.directed, weight)
-    return Batch(Features.of(data.x, settings.normalise), graph).to(device)
+    return Batch(Features.of(x, settings.normalise), graph).to(device)
 
 
 def settle(recipe: Recipe, whole: Batch) -> Recipe:
@@ -89,14 +97,34 @@ def untrained(inputs: int, recipe: Recipe, device: torch.device | str = "cpu") -
     return method.to(device)
 
 
-def embed_untrained(whole: Batch, recipe: Recipe) -> Tensor:
+def embed_untrained(whole: Batch, recipe: Recipe, part: Batch | None = None) -> Tensor:
     """Representations of all nodes by the method before its first step (n × k): the control of :func:`pretrain`.
 
-    The features' part of a representation is not trained: the control has it too.
+    The features' part of a representation is not trained: the control has it too, from the nodes of ``part`` (all if
+    not given) that training would have seen.
     """
-    method = untrained(whole.x.shape[1], settle(recipe, whole), whole.x.device)
-    method.prepare(whole, torch.Generator(whole.x.device).manual_seed(recipe.train.seed))
+    part = whole if part is None else part
+    method = untrained(whole.x.shape[1], settle(recipe, part), whole.x.device)
+    method.prepare(part, torch.Generator(whole.x.device).manual_seed(recipe.train.seed))
+    method.finish(part)
     return method.embed(whole)
+
+
+def seen_by(whole: Batch, nodes: Tensor) -> Batch:
+    """The graph among some nodes, as a graph of its own: all that inductive training sees."""
+    part = whole.part(nodes)
+    return Batch(part.x, part.graph)
+
+
+def fingerprint(whole: Batch) -> int:
+    """A number that another graph hardly shares: an interrupted run goes on only with the same data."""
+    adjacency = whole.graph.adjacency
+    parts = [adjacency.crow_indices(), adjacency.col_indices()]
+    parts += [adjacency.values()] if whole.graph.weighted else []
+    value = 0
+    for tensor in (*parts, *whole.x.tensors):
+        value = zlib.crc32(tensor.contiguous().cpu().numpy().data, value)
+    return value
 
 
 def pretrain(
@@ -120,6 +148,7 @@ def pretrain(
     """
     recipe = settle(recipe, whole)
     about = {"recipe": recipe.to_dict(), "inputs": whole.x.shape[1], "nodes": whole.size, **(about or {})}
+    about["fingerprint"] = fingerprint(whole)
     method = untrained(whole.x.shape[1], recipe, whole.x.device)
     folder = None if out is None else out / "checkpoints"
     if out is not None:
