@@ -43,7 +43,7 @@ def test_unknown_names_are_refused(wrong):
         nodes.cells(*wrong, 1)
 
 
-@pytest.mark.parametrize("method", ["raw", "ppr", "untrained", "girl"])
+@pytest.mark.parametrize("method", ["raw", "ppr", "own", "untrained", "girl"])
 def test_a_cell_on_real_data(method, mirror, cache):
     recipe = None if method in ("raw", "ppr") else Recipe().with_values(SMALL).with_seed(1).to_dict()
     compute = nodes.Compute(cache, mirror)

@@ -139,12 +139,15 @@ def test_one_seed_proves_nothing():
     assert "standard error" not in nodes.facts(Scores(found))
 
 
-def test_mixed_recipes_are_told():
-    recipes = [{"train": {"seed": s, "epochs": e}} for s, e in ((0, 10), (1, 20))]
-    found = [cell("texas", "girl", s, {"geom-gcn": (0, 0.5)}, recipe=recipes[s]) for s in range(2)]
-    assert "different recipes in Texas (GIRL)" in nodes.facts(Scores(found))
-    same = [{**c, "recipe": {"train": {"seed": c["seed"], "epochs": 10}}} for c in found]
-    assert "different recipes" not in nodes.facts(Scores(same))
+def test_a_mean_over_fewer_seeds_is_not_judged():
+    found = [cell("texas", "raw", s, {"geom-gcn": (0, 0.5)}) for s in range(10)]
+    found += [cell("texas", m, 0, {"geom-gcn": (0, 0.9)}) for m in ("girl", "default")]
+    text = nodes.table_scores(Scores(found), "paper")
+    (row,) = rows(text)
+    assert row[head(text).index("GIRL")] == "90.00 (1 seed)"
+    assert row[head(text).index("raw")].startswith("**50.00")
+    assert row[-1] == "–"
+    assert "reaches the paper's number" not in nodes.facts(Scores(found))
 
 
 def test_a_stand_in_and_another_probe_are_not_mistaken():

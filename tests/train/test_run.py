@@ -13,6 +13,7 @@ from girl.train.run import (
     batch_of,
     device_of,
     embed_untrained,
+    embed_weightless,
     load_run,
     pretrain,
     save_embedding,
@@ -182,3 +183,31 @@ def test_no_epochs_on_a_part_is_the_control_of_that_part():
 def test_numbers_of_the_loss_are_checked_with_the_recipe(setting):
     with pytest.raises(InputError, match=next(iter(setting))):
         SMALL.with_values(setting)
+
+
+@pytest.mark.parametrize("conv", ["appnp", "gcn", "mlp", "sgc"])
+def test_without_weights_the_encoder_only_smooths(conv):
+    recipe = SMALL.with_values({"conv": conv, "keep": 0.0, "unit": False, "normalise": "none"})
+    whole = batch_of(clustered(), recipe.encoder)
+    operators = {
+        "appnp": lambda x: whole.graph.smooth(x, 0.1, 10),
+        "gcn": lambda x: whole.graph.gcn @ x,
+        "mlp": lambda x: x,
+        "sgc": lambda x: nth(whole.graph.gcn, 10, x),
+    }
+    smoothed = operators[conv](clustered().x)
+    found = embed_weightless(whole, recipe)
+    torch.testing.assert_close(found / found.norm(), smoothed / smoothed.norm(), rtol=1e-4, atol=1e-6)
+
+
+def nth(operator, times, x):
+    for _ in range(times):
+        x = operator @ x
+    return x
+
+
+def test_without_weights_wide_features_go_in_by_their_principal_components(monkeypatch):
+    monkeypatch.setattr("girl.train.run.WEIGHTLESS", 8)
+    whole = batch_of(clustered(), SMALL.encoder)
+    narrow = SMALL.with_values({"hidden": 6})
+    assert embed_weightless(whole, narrow).shape == (120, 12)

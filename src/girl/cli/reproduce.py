@@ -121,7 +121,7 @@ def _run(
     from girl.experiments.cells import Results, run_cells
     from girl.experiments.nodes import Compute
 
-    run_cells(cells, Compute(root, mirror, probes), Results(folder), jobs, console)
+    run_cells(cells, Compute(root, mirror, probes), Results(folder), jobs, console, probes)
 
 
 def _at_least_one(seeds: int) -> int:

@@ -6,13 +6,14 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import joblib
 import torch
+from filelock import FileLock
 from rich.console import Console
 
 from girl.experiments.record import provenance
@@ -51,25 +52,45 @@ class Results:
         """All results."""
         return [row for path in sorted(self.folder.glob("*.json")) for row in self.of(path.stem)]
 
-    def missing(self, cells: Iterable[Cell]) -> list[Cell]:
-        """Those of ``cells`` that have no result."""
+    def missing(self, cells: Iterable[Cell], probes: Collection[str] = ()) -> list[Cell]:
+        """Those of ``cells`` that have no result, or none of one of ``probes``."""
         cells = list(cells)
-        known = {_key(row) for name in {cell.dataset for cell in cells} for row in self.of(name)}
-        return [cell for cell in cells if cell.key not in known]
+        known: dict[str, set[str]] = {}
+        for name in {cell.dataset for cell in cells}:
+            known |= {cell_of(row).key: {one["probe"] for one in row["rows"]} for row in self.of(name)}
+        return [cell for cell in cells if cell.key not in known or not set(probes) <= known[cell.key]]
 
     def add(self, cell: Cell, result: dict[str, Any]) -> None:
-        """Keep a result. One of the same dataset, method and seed with another recipe is replaced."""
-        place = (cell.dataset, cell.method, cell.seed)
-        others = [r for r in self.of(cell.dataset) if (r["dataset"], r["method"], r["seed"]) != place]
-        rows = sorted([*others, asdict(cell) | result], key=lambda r: (r["method"], r["seed"]))
-        write_json(self.folder / f"{cell.dataset}.json", {"cells": rows})
+        """Keep a result.
+
+        One of the same dataset, method and seed with another recipe is replaced; of the same recipe, what other probes
+        gave stays. Several processes may write at a time.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.folder / f".{cell.dataset}.lock"):
+            place, rows = (cell.dataset, cell.method, cell.seed), []
+            for row in self.of(cell.dataset):
+                if (row["dataset"], row["method"], row["seed"]) != place:
+                    rows.append(row)
+                elif cell_of(row) == cell:
+                    measured = {one["probe"] for one in result["rows"]}
+                    others = [one for one in row["rows"] if one["probe"] not in measured]
+                    result = result | {"rows": [*others, *result["rows"]]}
+            rows.append(asdict(cell) | result)
+            rows.sort(key=lambda r: (r["method"], r["seed"]))
+            write_json(self.folder / f"{cell.dataset}.json", {"cells": rows})
 
 
 def run_cells(
-    cells: Iterable[Cell], compute: Callable[[Cell], dict[str, Any]], results: Results, jobs: int, console: Console
+    cells: Iterable[Cell],
+    compute: Callable[[Cell], dict[str, Any]],
+    results: Results,
+    jobs: int,
+    console: Console,
+    probes: Collection[str] = (),
 ) -> None:
-    """Compute the cells that are missing, ``jobs`` at a time, and keep each as it comes."""
-    todo = results.missing(cells)
+    """Compute the cells that are missing, or whose ``probes`` are, ``jobs`` at a time, and keep each as it comes."""
+    todo = results.missing(cells, probes)
     if not todo:
         console.print("every cell is there already")
         return
@@ -81,7 +102,7 @@ def run_cells(
         results.add(cell, result | {"provenance": where})
         spent = time.monotonic() - started
         left = spent / count * (len(todo) - count)
-        scores = "  ".join(f"{r['protocol']} {100 * r['val']:.1f}" for r in result["rows"] if r["probe"] == "linear")
+        scores = "  ".join(f"{r['protocol']} {100 * r['val']:.1f}" for r in result["rows"])
         console.print(
             f"{count}/{len(todo)}  {cell.dataset} {cell.method} {cell.seed}  val {scores}  {result['seconds']:.0f} s  "
             f"about {left / 60:.0f} min left",
@@ -99,5 +120,6 @@ def _one(compute: Callable[[Cell], dict[str, Any]], cell: Cell) -> tuple[Cell, d
     return cell, {"seconds": round(time.perf_counter() - started, 2), "peak_gb": round(peak, 3), **result}
 
 
-def _key(row: dict[str, Any]) -> str:
-    return Cell(row["dataset"], row["method"], row["seed"], row["recipe"]).key
+def cell_of(row: dict[str, Any]) -> Cell:
+    """What a result is the result of."""
+    return Cell(row["dataset"], row["method"], row["seed"], row["recipe"])

@@ -18,7 +18,7 @@ from girl.evaluate.probe import Kind
 from girl.evaluate.run import score_splits
 from girl.experiments.cells import Cell
 from girl.train.recipe import Recipe, find_recipe, tuned_recipe
-from girl.train.run import batch_of, embed_untrained, pretrain
+from girl.train.run import batch_of, embed_untrained, embed_weightless, pretrain
 
 #: For each dataset, the field's low-label protocol (if there is one) and the one that the paper's numbers fit.
 PROTOCOLS: dict[str, tuple[str, ...]] = {
@@ -48,18 +48,19 @@ HIGHEST = {
     "physics": 95.7,
 }
 
-#: What is compared. "untrained" is the encoder of "girl" before its first step, "default untrained" that of "default".
-METHODS = (*CONTROLS, "untrained", "default untrained", "paper", "default", "girl")
+#: What is compared. "untrained" is the encoder of "girl" before its first step, "own" the same without any weights;
+#: "default untrained" and "paper untrained" are those of "default" and "paper".
+METHODS = (*CONTROLS, "own", "untrained", "default untrained", "paper untrained", "paper", "default", "girl")
 
 
 def recipe_of(method: str, dataset: str) -> Recipe | None:
     """The recipe that a method uses on a dataset; None for a control that is not trained."""
     match method:
-        case "girl" | "untrained":
+        case "girl" | "untrained" | "own":
             return tuned_recipe(dataset)
         case "default" | "default untrained":
             return Recipe()
-        case "paper":
+        case "paper" | "paper untrained":
             return find_recipe("paper")
         case _ if method in CONTROLS:
             return None
@@ -96,6 +97,8 @@ class Compute:
             whole = batch_of(dataset.data, recipe.encoder)
             if cell.method.endswith("untrained"):
                 h = embed_untrained(whole, recipe)
+            elif cell.method == "own":
+                h = embed_weightless(whole, recipe)
             else:
                 run = pretrain(whole, recipe)
                 h = run.embed(whole)

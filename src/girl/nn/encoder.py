@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from girl.errors import InputError
 from girl.kernel.check import check_choice, check_number, check_whole
-from girl.nn.convolution import CONVS, Conv, Convolution, Input, convolution
+from girl.nn.convolution import CONVS, Conv, Convolution, Input, Linear, convolution
 from girl.nn.features import NORMALISE, Features, Normalise
 from girl.nn.graph import Graph
 
@@ -106,6 +106,16 @@ class Encoder(nn.Module):
         found = self.convolutions[index]
         assert isinstance(found, Convolution)
         return found
+
+    @torch.no_grad()
+    def set_maps(self, directions: Tensor) -> None:
+        """Make every map the identity, but for those of the features, which become ``directions`` (d × hidden)."""
+        for index, conv in enumerate(self.convolutions):
+            for part in conv.modules():
+                if isinstance(part, Linear):
+                    same = torch.eye(*part.weight.shape, device=part.weight.device)
+                    wanted = directions if index == 0 and part.weight.shape == directions.shape else same
+                    part.weight.copy_(wanted)
 
     def layer(
         self, index: int, x: Input, graph: Graph, rows: Tensor | None = None, sources: Tensor | None = None

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from girl.experiments.cells import Results
+from girl.experiments import ablation as ablations
+from girl.experiments import objective as objectives
+from girl.experiments.cells import Cell, Results, cell_of
+from girl.experiments.nodes import METHODS
+from girl.experiments.nodes import cells as node_cells
 from girl.files import write_text
 from girl.report import ablation, girl_bench, nodes, objective
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
@@ -32,7 +37,7 @@ def render(results: Path, out: Path) -> list[Path]:
         "kernel_facts": facts(bench),
     }
     pieces |= _steps(results / "bench" / "girl.json")
-    pieces |= objective.pieces(Results(results / "objective").all())
+    pieces |= objective.pieces(_current(results / "objective", objectives.cells))
     for texts, drawn in (_nodes(results / "nodes", out), _ablation(results / "ablation", out)):
         pieces |= texts
         written += drawn
@@ -58,7 +63,7 @@ def _steps(path: Path) -> dict[str, str]:
 
 def _nodes(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
     """The pieces of the node tables. A figure is a piece of text too, so that a page can stand without it."""
-    cells = Results(folder).all()
+    cells = _current(folder, lambda names, seeds: node_cells(names, METHODS, seeds))
     drawn = nodes.draw_gains(Scores(cells), out)
     caption = "What training adds to the very same encoder, paired by seed. Left of the line it takes away."
     text = figure_piece("nodes_gains", "Gain of GIRL over its untrained encoder on each dataset", caption)
@@ -66,7 +71,7 @@ def _nodes(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
 
 
 def _ablation(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
-    cells = Results(folder).all()
+    cells = _current(folder, ablations.cells)
     pieces, paths = ablation.pieces(cells), []
     caption = "Solid: GIRL. Dashed: the same encoder, untrained. Bars: standard deviation over seeds."
     for labels in nodes.LABELS:
@@ -76,6 +81,17 @@ def _ablation(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
         pieces[f"ablation_{labels}_figure"] = text if drawn else ablation.NOT_YET
         paths += [drawn] if drawn else []
     return pieces, paths
+
+
+def _current(folder: Path, make: Callable[[Sequence[str], int], list[Cell]]) -> list[dict[str, Any]]:
+    """The results of the recipes as they are now: what an older one gave is of another experiment."""
+    found = Results(folder).all()
+    wanted = {cell.key for name in {row["dataset"] for row in found} for cell in make([name], _seeds(found))}
+    return [row for row in found if cell_of(row).key in wanted]
+
+
+def _seeds(rows: Sequence[dict[str, Any]]) -> int:
+    return 1 + max(row["seed"] for row in rows)
 
 
 def _read(path: Path) -> dict[str, Any]:

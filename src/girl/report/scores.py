@@ -73,10 +73,23 @@ def gains(found: Comparison | None) -> bool:
     return found is not None and found.error is not None and found.difference > found.error
 
 
+def complete(found: Summary | None, others: Sequence[Summary | None]) -> bool:
+    """Whether a mean is over as many seeds as the others of its row: means over other splits cannot be compared."""
+    return found is not None and found.count == max(other.count for other in others if other is not None)
+
+
 def emphasised(values: Sequence[Summary | None]) -> list[str]:
-    """Cells of a table row, the one with the largest mean in bold."""
-    best = max((value.mean for value in values if value is not None), default=None)
-    return ["–" if v is None else f"**{v}**" if v.mean == best else str(v) for v in values]
+    """Cells of a table row, the largest mean in bold; one over fewer seeds than others says so and is not judged."""
+    judged = [value.mean for value in values if value is not None and complete(value, values)]
+    cells = []
+    for value in values:
+        if value is None:
+            cells.append("–")
+        elif not complete(value, values):
+            cells.append(f"{value} ({value.count} seed{'s' if value.count > 1 else ''})")
+        else:
+            cells.append(f"**{value}**" if value.mean == max(judged) else str(value))
+    return cells
 
 
 def seeds_in_words(counts: Sequence[int]) -> str:

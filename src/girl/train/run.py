@@ -18,6 +18,7 @@ import girl
 from girl.errors import InputError
 from girl.files import replacing, write_json
 from girl.methods.base import Batch
+from girl.methods.compress import principal_components
 from girl.methods.girl import GIRLMethod
 from girl.nn.encoder import EncoderSettings
 from girl.nn.features import Features
@@ -25,6 +26,9 @@ from girl.nn.graph import Graph
 from girl.train.checkpoint import DamagedError, load, save
 from girl.train.loop import History, Resume, fit
 from girl.train.recipe import Recipe
+
+#: Columns up to which features go into an encoder without weights as they are.
+WEIGHTLESS = 2048
 
 #: The layout of a run's folder; raised when an older program could not read a newer folder.
 FORMAT = 2
@@ -63,9 +67,7 @@ def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str =
     if data.x is None:
         raise InputError("x: the graph has no node features, expected a matrix with a row for each node")
     if data.edge_index is None:
-        raise InputError(
-            "edge_index: the graph has no edges, expected a 2 × m matrix, empty if there are none"
-        )
+        raise InputError("edge_index: the graph has no edges, expected a 2 × m matrix, empty if there are none")
     nodes = data.x.shape[0]
     if data.edge_index.numel():
         for end in (int(data.edge_index.min()), int(data.edge_index.max())):
@@ -107,6 +109,27 @@ def embed_untrained(whole: Batch, recipe: Recipe, part: Batch | None = None) -> 
     method = untrained(whole.x.shape[1], settle(recipe, part), whole.x.device)
     method.prepare(part, torch.Generator(whole.x.device).manual_seed(recipe.train.seed))
     method.finish(part)
+    return method.embed(whole)
+
+
+def embed_weightless(whole: Batch, recipe: Recipe) -> Tensor:
+    """Representations of all nodes by the recipe's encoder without weights: what smoothing alone is worth.
+
+    Every map of the encoder is the identity, and nothing is bent; features of more than 2,048 columns go in as their
+    leading principal components. Parts and their scales are the recipe's.
+    """
+    recipe = settle(recipe, whole)
+    generator = torch.Generator(whole.x.device).manual_seed(recipe.train.seed)
+    n, d = whole.x.shape
+    hidden = d if d <= WEIGHTLESS else min(recipe.encoder.hidden, n)
+    encoder = replace(recipe.encoder, hidden=hidden, activation="none", norm="none", heads=1)
+    objective = replace(recipe.method, targets=("input",))  # it is not trained: nothing is to be prepared for it
+    method = untrained(d, Recipe(encoder, objective, recipe.train), whole.x.device)
+    directions = torch.eye(d, device=whole.x.device) if hidden == d else None
+    if directions is None:
+        _, directions, _ = principal_components(whole.x.__matmul__, whole.x.t_matmul, (n, d), hidden, generator)
+    method.encoder.set_maps(directions)
+    method.prepare(whole, generator)
     return method.embed(whole)
 
 
