@@ -69,6 +69,22 @@ def write_embeddings(path: Path, ids: pl.Series, vectors: NDArray[Any], table: p
                 _whole(path, _annotated(ids, vectors, table).write_h5ad)
 
 
+def read_embeddings(path: Path) -> tuple[pl.Series, NDArray[Any]]:
+    """The ids and the numbers of a file that :func:`write_embeddings` wrote."""
+    check_output(path)
+    match path.suffix.lower():
+        case ".npy":
+            return pl.read_csv(ids_beside(path)).to_series(0), np.load(path, allow_pickle=False)
+        case ".h5ad":
+            found = _anndata().read_h5ad(path)
+            return pl.Series("id", list(found.obs_names)), np.asarray(found.obsm["X_girl"])
+        case ".parquet":
+            table = pl.read_parquet(path)
+        case suffix:
+            table = pl.read_csv(path, separator="," if suffix == ".csv" else "\t")
+    return table.to_series(0), table[:, 1:].to_numpy()
+
+
 def _whole(path: Path, write: Callable[[Path], object]) -> None:
     with replacing(path) as beside:
         write(beside)
