@@ -43,6 +43,7 @@ def search(
         raise InputError("search: optuna is not installed, expected `pip install girl[search]`") from error
     from girl.experiments.nodes import PROTOCOLS
     from girl.files import write_text
+    from girl.train.recipe import Recipe
 
     found = datasets.load(dataset, data_root, mirror)
     if found.name not in PROTOCOLS:
@@ -52,7 +53,7 @@ def search(
             raise InputError(f"{name}: given {given}, expected at least 1")
     folder = out / "search"
     best = experiment.search(found, trials, seeds, folder / f"{found.name}.json", console)
-    write_text(folder / f"{found.name}.toml", experiment.toml_of(best["settings"]))
+    write_text(folder / f"{found.name}.toml", experiment.toml_of(Recipe().with_values(best["recipe"])))
     scores = "  ".join(f"{name} {100 * score:.2f}" for name, score in best["by_protocol"].items())
     console.print(
         f"best validation: {scores}. Recipe: {folder / f'{found.name}.toml'}", soft_wrap=True, highlight=False

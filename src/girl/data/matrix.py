@@ -58,7 +58,13 @@ def _read_table(path: Path) -> pl.DataFrame:
     if not first:
         raise InputError(f"{path}: is empty; expected at least two rows of numbers")
     headless = all(_is_number(cell) for cell in first.split(separator))
-    return pl.read_csv(path, separator=separator, has_header=not headless, infer_schema_length=None)
+    table = pl.read_csv(path, separator=separator, has_header=not headless, infer_schema_length=None)
+    # Versions of polars count from 0 or from 1.
+    return table.rename(dict(zip(table.columns, _numbered(table.width), strict=True))) if headless else table
+
+
+def _numbered(width: int) -> list[str]:
+    return [f"column_{place}" for place in range(1, width + 1)]
 
 
 def _is_number(cell: str) -> bool:

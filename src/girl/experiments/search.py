@@ -54,7 +54,7 @@ def judging_splits(dataset: NodeDataset, protocol: str, seed: int) -> Iterator[S
 
     A random protocol is judged by its validation nodes. A fixed one has a single small validation set, on which the
     best of many trials is mostly luck: its training and validation nodes are shared out anew, several times,
-    with as many training nodes as the protocol has (20 of each class under ``public``).
+    with 20 training nodes of each class under ``public`` and two thirds of them all under ``full``.
     """
     own = splits.get(protocol).split(dataset, seed)
     if protocol not in ("public", "full"):
@@ -91,12 +91,25 @@ def judge(h: Tensor, dataset: NodeDataset, seed: int) -> dict[str, float]:
 
 
 def search(dataset: NodeDataset, trials: int, seeds: int, out: Path, console: Console) -> dict[str, Any]:
-    """Run trials until there are ``trials`` in ``out``; returns the best one. Goes on where it stopped.
+    """Run trials until there are ``trials`` in ``out``; returns the best of them and of the known recipes.
 
-    The first two trials are the shipped recipe and the default, so the search can only improve on them.
+    The shipped recipe and the default are judged first, as they are: what is returned is never worse. Goes on where it
+    stopped.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    done: list[dict[str, Any]] = json.loads(out.read_text(encoding="utf-8"))["trials"] if out.exists() else []
+    kept: dict[str, Any] = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
+    known: dict[str, dict[str, Any]] = kept.get("known", {})
+    done: list[dict[str, Any]] = kept.get("trials", [])
+
+    def keep() -> None:
+        about = {"dataset": dataset.name, "seeds": seeds, "provenance": provenance()}
+        write_json(out, {**about, "known": known, "trials": done})
+
+    for name, recipe in (("shipped", tuned_recipe(dataset.name)), ("default", Recipe())):
+        if known.get(name, {}).get("recipe") != recipe.to_dict():
+            known[name] = {"recipe": recipe.to_dict(), **_judged(dataset, recipe, seeds)}
+            keep()
+        console.print(f"{name} recipe  {100 * known[name]['score']:.2f}", highlight=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         sampler = optuna.samplers.TPESampler(seed=len(done), multivariate=True)
@@ -106,31 +119,27 @@ def search(dataset: NodeDataset, trials: int, seeds: int, out: Path, console: Co
     }
     for trial in done:
         study.add_trial(optuna.trial.create_trial(params=trial["settings"], distributions=space, value=trial["score"]))
-    for recipe in (tuned_recipe(dataset.name), Recipe())[len(done) :]:
-        study.enqueue_trial(_settings(recipe))
     while len(done) < trials:
         asked = study.ask(space)
-        started = time.perf_counter()
-        by_protocol = _try(dataset, _recipe(asked.params), seeds)
-        score = sum(by_protocol.values()) / len(by_protocol)
-        study.tell(asked, score)
-        seconds = round(time.perf_counter() - started, 1)
-        done.append({"settings": asked.params, "score": score, "by_protocol": by_protocol, "seconds": seconds})
-        write_json(out, {"dataset": dataset.name, "seeds": seeds, "provenance": provenance(), "trials": done})
-        best = max(trial["score"] for trial in done)
+        recipe = _recipe(asked.params)
+        judged = _judged(dataset, recipe, seeds)
+        study.tell(asked, judged["score"])
+        done.append({"settings": asked.params, "recipe": recipe.to_dict(), **judged})
+        keep()
+        best = max(trial["score"] for trial in (*done, *known.values()))
         console.print(
-            f"{len(done)}/{trials}  {100 * score:.2f}  best {100 * best:.2f}  {asked.params}", highlight=False
+            f"{len(done)}/{trials}  {100 * judged['score']:.2f}  best {100 * best:.2f}  {asked.params}", highlight=False
         )
-    return max(done, key=lambda trial: trial["score"])
+    return max((*known.values(), *done), key=lambda trial: trial["score"])
 
 
-def toml_of(settings: dict[str, Any]) -> str:
-    """The settings as a recipe file; what is as in the default is left out."""
+def toml_of(recipe: Recipe) -> str:
+    """A recipe as a file; what is as in the default is left out."""
     default = Recipe().to_dict()
     lines = [
         "# Chosen by `girl search` on training and validation nodes; what is not said is as in the default recipe."
     ]
-    for section, values in _recipe(settings).to_dict().items():
+    for section, values in recipe.to_dict().items():
         differ = {key: value for key, value in values.items() if value != default[section][key]}
         if differ:
             lines += [f"[{section}]", *(f"{key} = {json.dumps(value)}" for key, value in differ.items()), ""]
@@ -141,11 +150,11 @@ def _recipe(settings: dict[str, Any]) -> Recipe:
     return Recipe().with_values({**settings, "targets": settings["targets"].split()})
 
 
-def _settings(recipe: Recipe) -> dict[str, Any]:
-    """The settings of a recipe as a point of the space; "auto" is not one, and the nearest stands for it."""
-    flat = {key: value for section in recipe.to_dict().values() for key, value in section.items()}
-    flat["targets"] = " ".join(flat["targets"])
-    return {name: flat[name] if flat[name] in values else values[0] for name, values in SPACE.items()}
+def _judged(dataset: NodeDataset, recipe: Recipe, seeds: int) -> dict[str, Any]:
+    started = time.perf_counter()
+    by_protocol = _try(dataset, recipe, seeds)
+    score = sum(by_protocol.values()) / len(by_protocol)
+    return {"score": score, "by_protocol": by_protocol, "seconds": round(time.perf_counter() - started, 1)}
 
 
 def _try(dataset: NodeDataset, recipe: Recipe, seeds: int) -> dict[str, float]:

@@ -10,12 +10,13 @@ from girl.report.scores import title_of
 
 def table_steps(result: dict[str, Any]) -> str:
     """Time and memory of a step of GIRL beside the bare encoder's, as Markdown."""
-    head = ["dataset", "encoder alone", "GIRL step", "ratio", "encoder's memory", "GIRL's memory", "ratio"]
+    head = ["dataset", "batch", "encoder alone", "GIRL step", "ratio", "encoder's memory", "GIRL's memory", "ratio"]
     rows = [
         [
             title_of(row["dataset"], row["stand_in"]),
-            f"{row['encoder_seconds']:.2f} s",
-            f"{row['girl_seconds']:.2f} s",
+            row["batch"],
+            f"{row['encoder_seconds']:.3g} s",
+            f"{row['girl_seconds']:.3g} s",
             f"**{row['ratio']:.2f}×**",
             _megabytes(row["encoder_bytes"]),
             _megabytes(row["girl_bytes"]),
@@ -75,7 +76,7 @@ def facts(result: dict[str, Any]) -> str:
         f"thread{'s' if threads > 1 else ''}."
     ]
     for row in result["steps"]:
-        title = title_of(row["dataset"], row["stand_in"])
+        title = f"{title_of(row['dataset'], row['stand_in'])}, {row['batch']}"
         hops = f", {row['hops']} hops" if row["conv"] in ("appnp", "sgc") else ""
         drawn = f"{row['rows']:,} drawn" if 0 < row["rows"] < row["nodes"] else "all"
         lines.append(
