@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types docs bench clean
+.PHONY: demo test lint types docs browser bench clean
 
 # Install once, and again only when what is to be installed changes.
 $(READY): pyproject.toml constraints.txt
@@ -16,8 +16,14 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(BIN)/girl demo
 
-test: lint types docs
+test: lint types docs browser
 	$(BIN)/python -m pytest -n 2 src tests
+
+# The report is tested in a real browser: Debian's chromium.
+browser:
+	@command -v chromium >/dev/null || { echo "installing chromium"; \
+	  SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
 lint: $(READY)
 	$(BIN)/ruff check .

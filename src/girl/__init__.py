@@ -6,15 +6,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["GIRL", "KRLoss", "__version__", "datasets", "kr_loss", "rho", "splits"]
+__all__ = [
+    "GIRL",
+    "KRLoss",
+    "__version__",
+    "datasets",
+    "embed",
+    "from_networkx",
+    "kr_loss",
+    "rho",
+    "splits",
+    "to_networkx",
+]
 
 if TYPE_CHECKING:
     from girl import datasets, splits
+    from girl.convert import from_networkx, to_networkx
+    from girl.embedding import embed
     from girl.estimator import GIRL
     from girl.kernel import KRLoss, kr_loss, rho
 
 #: Where each public name lives. They are imported when first used: `import girl` and `girl --help` wait for nothing.
-_HOME = {"GIRL": "girl.estimator", "KRLoss": "girl.kernel", "kr_loss": "girl.kernel", "rho": "girl.kernel"}
+_HOME = {
+    "GIRL": "girl.estimator",
+    "KRLoss": "girl.kernel",
+    "embed": "girl.embedding",
+    "from_networkx": "girl.convert",
+    "kr_loss": "girl.kernel",
+    "rho": "girl.kernel",
+    "to_networkx": "girl.convert",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -15,6 +15,8 @@ __all__ = ["app", "main"]
 # A file is imported when its command is called: `girl --help` does not wait for the graph libraries.
 for _command, _help in {
     "demo:demo": "Learn representations of handwritten digits as a graph, and see what they are worth.",
+    "embed:embed": "Embed your own graph: an edge list and a node table in, vectors and a report out.",
+    "embed:report": "Write the report on a run: one HTML file with a map of the embedding.",
     "datasets:datasets": "The named graphs: list them, fetch one, or make a stand-in for one.",
     "pretrain:pretrain": "Learn representations of a named graph without labels.",
     "pretrain:evaluate": "Probe a run's representations beside raw features and the untrained encoder.",

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import MISSING, field, fields, make_dataclass
 from typing import Annotated, Any, get_origin, get_type_hints
 
 from cyclopts import Group, Parameter
 from docstring_parser import parse_from_object
 
+from girl.data.usergraph import InputSettings
 from girl.methods.girl import GIRLSettings
 from girl.nn.encoder import EncoderSettings
 from girl.train.loop import TrainSettings
 
+COLUMNS = Group("Columns", sort_key=0.5)
 ENCODER = Group("Encoder", sort_key=3)
 OBJECTIVE = Group("Objective", sort_key=4)
 TRAINING = Group("Training", sort_key=5)
 
 
-def _options(settings: type, name: str, group: Group) -> type:
-    """A dataclass with the same settings, each None unless it is given: the recipe's value then stands."""
+def _options(
+    settings: type, name: str, group: Group, said: str = " Default recipe: {}.", without: Collection[str] = ()
+) -> type:
+    """A dataclass with the same settings, each None unless it is given: the recipe's value then stands.
+
+    ``said`` is what the help says about a setting's default; settings ``without`` which a command does are left out.
+    """
     described = {p.arg_name: " ".join((p.description or "").split()) for p in parse_from_object(settings).params}
     kinds = get_type_hints(settings)
     made: list[Any] = []
-    for item in fields(settings):
+    for item in [f for f in fields(settings) if f.name not in without]:
         default = "by the smoother" if item.default in (None, MISSING) else _shown(item.default)
         several = get_origin(kinds[item.name]) is tuple
         kind = list[kinds[item.name].__args__[0]] if several else kinds[item.name]  # type: ignore[misc]
-        text = f"{described[item.name]} Default recipe: {default}."
+        text = described[item.name] + said.format(default)
         parameter = Parameter(
             help=text, group=group, show_default=False, consume_multiple=several, negative=None if kind is bool else ""
         )
@@ -44,8 +52,13 @@ EncoderOptions = _options(EncoderSettings, "EncoderOptions", ENCODER)
 ObjectiveOptions = _options(GIRLSettings, "ObjectiveOptions", OBJECTIVE)
 TrainOptions = _options(TrainSettings, "TrainOptions", TRAINING)
 
+#: For a graph that is read from files, its direction is read too.
+GraphEncoderOptions = _options(EncoderSettings, "GraphEncoderOptions", ENCODER, without=["directed"])
+InputOptions = _options(InputSettings, "InputOptions", COLUMNS, said="")
+
 #: Nothing given.
 NO_ENCODER, NO_OBJECTIVE, NO_TRAIN = EncoderOptions(), ObjectiveOptions(), TrainOptions()
+NO_GRAPH_ENCODER, NO_INPUT = GraphEncoderOptions(), InputOptions()
 
 
 def given(*options: Any) -> dict[str, Any]:

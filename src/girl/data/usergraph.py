@@ -61,7 +61,8 @@ class UserGraph:
     """A graph with everything that its files say."""
 
     ids: pl.Series
-    """Of n nodes, as given, text or whole numbers: those of the node table in its order, then the others, sorted."""
+    """Of n nodes, as given, text or whole numbers, by the name of the table's column: those of the node table in its
+    order, then the others, sorted."""
     data: Data
     """``x`` (n × d, CSR or dense; None without features), ``edge_index`` (2 × m, each edge once, no loops),
     ``edge_weight`` (m; None without weights)."""
@@ -137,6 +138,8 @@ def _build(file: GraphFile, tables: list[Table], settings: InputSettings, encodi
     if s.strict and tables:
         _check_strict(edges, found, tables[0])
     ids, source, target = index_of(found)
+    if found.id_columns:
+        ids = ids.rename(found.id_columns[0])  # embeddings are joined to the table by the name it has there
     x, encoding, filled = _features(found, s, file.labels, len(ids), encoding, notes)
     sides = _edge_list(source, target, edges.weight, len(ids), s.directed)
     data = Data(x=x, edge_index=sides.edge_index, edge_weight=sides.weight, num_nodes=len(ids))

@@ -1,0 +1,123 @@
+"""`girl embed` and `girl report`: a user's own graph, and what came out of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from girl.cli.app import DATA, OUT, RUN
+from girl.cli.app import out as console
+from girl.cli.options import (
+    NO_GRAPH_ENCODER,
+    NO_INPUT,
+    NO_OBJECTIVE,
+    NO_TRAIN,
+    GraphEncoderOptions,
+    InputOptions,
+    ObjectiveOptions,
+    TrainOptions,
+    given,
+)
+
+
+def embed(
+    edges: Annotated[Path, Parameter(group=DATA)],
+    /,
+    *,
+    nodes: Annotated[list[Path] | None, Parameter(group=DATA, consume_multiple=True, negative="")] = None,
+    model: Annotated[Path | None, Parameter(group=DATA)] = None,
+    structure: Annotated[Literal["auto", "none", "roles", "positions", "both"], Parameter(group=DATA)] = "auto",
+    out: Annotated[Path | None, Parameter(group=OUT)] = None,
+    run: Annotated[Path | None, Parameter(group=OUT)] = None,
+    half: Annotated[bool, Parameter(group=OUT, negative="")] = False,
+    report: Annotated[bool, Parameter(group=OUT)] = True,
+    recipe: Annotated[str, Parameter(group=RUN)] = "auto",
+    resume: Annotated[Literal["auto", "never"], Parameter(group=RUN)] = "auto",
+    device: Annotated[str, Parameter(group=RUN)] = "auto",
+    reading: Annotated[InputOptions, Parameter(name="*")] = NO_INPUT,  # type: ignore[valid-type]
+    encoder: Annotated[GraphEncoderOptions, Parameter(name="*")] = NO_GRAPH_ENCODER,  # type: ignore[valid-type]
+    objective: Annotated[ObjectiveOptions, Parameter(name="*")] = NO_OBJECTIVE,  # type: ignore[valid-type]
+    train: Annotated[TrainOptions, Parameter(name="*")] = NO_TRAIN,  # type: ignore[valid-type]
+) -> None:
+    """Embed your own graph: an edge list and, if there is one, a node table in; vectors and a report out.
+
+    For example `girl embed edges.csv --nodes nodes.csv --label group --out embeddings.parquet`. Interrupted, the same
+    command goes on where it stopped. Labels are for the report only: training never sees them.
+
+    Args:
+        edges: CSV, TSV, Parquet, JSON lines (also .gz), .npz of scipy, GraphML, GML, or .pt of torch_geometric.
+        nodes: a table with a row for each node, or several of the same nodes; without it, features come from the graph
+            itself.
+        model: folder of an earlier run, whose model is used instead of training one.
+        structure: columns made from the graph itself: roles (degrees, returning walks), positions (eigenvectors), both,
+            none, or auto: both if there are no other features.
+        out: file for the embeddings: .parquet, .csv, .tsv, .npy or .h5ad; by default RUN/embeddings.parquet.
+        run: the run's folder (model, config, history, report); by default runs/EDGES.
+        half: write 16-bit floats.
+        report: write RUN/report.html.
+        recipe: auto (by the size of the graph), default, paper, or a TOML, YAML or JSON file. Options override it.
+        resume: go on with an interrupted run (auto), or start anew (never).
+        device: cpu, cuda or auto.
+        reading: which columns are what.
+        encoder: settings of the encoder that override the recipe.
+        objective: settings of the objective that do.
+        train: settings of the training that do.
+    """
+    from girl.data.usergraph import InputSettings
+    from girl.embedding import embed as embed_graph
+
+    folder = run or Path("runs") / edges.name.split(".")[0]
+    values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in given(reading).items()}
+    made = embed_graph(
+        edges,
+        nodes,
+        out=out,
+        folder=folder,
+        model=model,
+        settings=InputSettings(**values),
+        structure=structure,
+        recipe=recipe,
+        options=given(encoder, objective, train),
+        half=half,
+        report=report,
+        resume=resume,
+        device=device,
+        console=console,
+    )
+    table = Table("what was read", "", title=str(edges))
+    for name, value in made.graph.counts.items():
+        table.add_row(name, f"{value:,}" if isinstance(value, int) else str(value))
+    console.print(table)
+    for note in made.graph.notes:
+        console.print(f"note: {note}", soft_wrap=True, highlight=False, markup=False)
+    rows, columns = made.vectors.shape
+    where = out or folder / "embeddings.parquet"
+    console.print(f"embeddings: {where} ({rows:,} × {columns})", soft_wrap=True, highlight=False)
+    console.print(f"model: {folder} (embed another graph with --model {folder})", soft_wrap=True, highlight=False)
+    if made.report is not None:
+        console.print(f"report: {made.report} (opens in any browser)", soft_wrap=True, highlight=False)
+
+
+def report(
+    run: Annotated[Path, Parameter(group=DATA)],
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(group=OUT)] = None,
+    data_root: Annotated[Path | None, Parameter(group=DATA)] = None,
+    mirror: Annotated[Path | None, Parameter(group=DATA)] = None,
+) -> None:
+    """Write the report on a run: one HTML file with a map of the embedding, that opens offline.
+
+    Args:
+        run: a folder that `girl embed`, `girl pretrain` or `girl demo` wrote.
+        out: the report's file; by default RUN/report.html.
+        data_root: where named datasets are kept.
+        mirror: a folder of raw files to copy from instead of downloading.
+    """
+    from girl.report.runs import report_run
+
+    path = report_run(run, out=out, root=data_root, mirror=mirror)
+    console.print(f"report: {path} (opens in any browser)", soft_wrap=True, highlight=False)

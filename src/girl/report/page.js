@@ -1,0 +1,477 @@
+// The map: colours, hovering, search and neighbours. All strings of the data enter the page as text, never as HTML.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("report-data").textContent);
+  const $ = (id) => document.getElementById(id);
+  const plot = $("plot");
+  const many = data.ids.length;
+
+  // Ten hues that stay apart for colour-blind readers (Petroff 2021), with a second mark for the next ten. In the dark,
+  // the deepest are lifted.
+  const HUES = ["#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"];
+  const LIFTED = { "#bd1f01": "#e04a2c", "#832db6": "#aa6ad8", "#717581": "#8d92a1" };
+  const MARKS = ["circle", "diamond"];
+  const MOST = HUES.length * MARKS.length;
+  // Viridis without the end that the background would swallow.
+  const RAMPS = {
+    light: ["#c8dc33", "#6ccd5a", "#27ad81", "#21908d", "#31688e", "#443a83", "#440154"],
+    dark: ["#46488c", "#31688e", "#21908d", "#27ad81", "#5cc863", "#aadc32", "#fde725"],
+  };
+  const SIZE = many < 300 ? 9 : many < 2500 ? 7 : many < 6000 ? 5 : 4;
+  const READ = 10; // columns on the card
+
+  const scheme = window.matchMedia("(prefers-color-scheme: dark)");
+  let printing = false;
+  const dark = () => scheme.matches && !printing;
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  const state = { column: 0, plane: Object.keys(data.maps)[0], hidden: new Set(), chosen: null };
+
+  // Small numbers of points are drawn as SVG, which prints best; many need WebGL, where there is one.
+  const kind = many > 3000 && webgl() ? "scattergl" : "scatter";
+  function webgl() {
+    try {
+      return Boolean(document.createElement("canvas").getContext("webgl"));
+    } catch {
+      return false;
+    }
+  }
+
+  function make(tag, text, name) {
+    const made = document.createElement(tag);
+    if (text !== undefined) made.textContent = text;
+    if (name) made.className = name;
+    return made;
+  }
+
+  // Values
+
+  function number(value) {
+    if (Number.isInteger(value)) return value.toLocaleString("en");
+    return Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(4)));
+  }
+  function told(column, value) {
+    if (value === null || value === undefined) return "–";
+    if (column.kind === "date") return new Date(value).toISOString().slice(0, 10);
+    if (column.kind === "time") return new Date(value).toISOString().slice(0, 16).replace("T", " ");
+    return number(value);
+  }
+  function valueOf(column, node) {
+    if (column.texts) return column.texts[node] ?? "–";
+    if (column.kind === "category") return column.codes[node] < 0 ? "unknown" : column.levels[column.codes[node]];
+    return told(column, column.values[node]);
+  }
+
+  // Colours
+
+  const levelOf = (column, node) => {
+    const code = column.codes[node];
+    return code < 0 ? "unknown" : column.levels.length > MOST && code >= MOST - 1 ? "other" : code;
+  };
+  function look(level) {
+    if (typeof level === "string") return { color: css("--unknown"), symbol: level === "other" ? "circle" : "circle-open" };
+    const hue = HUES[level % HUES.length];
+    return { color: (dark() && LIFTED[hue]) || hue, symbol: MARKS[Math.floor(level / HUES.length) % MARKS.length] };
+  }
+  function ramp(column) {
+    const colours = RAMPS[dark() ? "dark" : "light"];
+    const bend = column.log ? (v) => Math.log1p(v) : (v) => v;
+    const low = bend(column.low);
+    const span = bend(column.high) - low || 1;
+    const share = (v) => Math.min(1, Math.max(0, (bend(v) - low) / span));
+    const middle = column.log ? Math.expm1(low + span / 2) : (column.low + column.high) / 2;
+    return { colours, share, middle };
+  }
+  function mix(colours, share) {
+    const at = share * (colours.length - 1);
+    const i = Math.min(Math.floor(at), colours.length - 2);
+    const part = (colour, k) => parseInt(colour.slice(1 + 2 * k, 3 + 2 * k), 16);
+    const channel = (k) => Math.round(part(colours[i], k) + (at - i) * (part(colours[i + 1], k) - part(colours[i], k)));
+    return `rgb(${channel(0)},${channel(1)},${channel(2)})`;
+  }
+  function lookOf(node) {
+    const column = data.columns[state.column];
+    if (column.kind === "category") return look(levelOf(column, node));
+    const value = column.values[node];
+    if (value === null) return look("unknown");
+    const { colours, share } = ramp(column);
+    return { color: mix(colours, share(value)), symbol: "circle" };
+  }
+
+  // Drawing
+
+  function groups() {
+    const column = data.columns[state.column];
+    const found = new Map();
+    for (let node = 0; node < many; node++) {
+      const level = column.kind === "category" ? levelOf(column, node) : column.values[node] === null ? "unknown" : "known";
+      if (!found.has(level)) found.set(level, []);
+      found.get(level).push(node);
+    }
+    const rank = (level) => (typeof level === "number" ? level : level === "known" ? 0 : level === "other" ? MOST : MOST + 1);
+    return [...found].sort((a, b) => rank(a[0]) - rank(b[0]));
+  }
+  function points(nodes, rest) {
+    const [x, y] = data.maps[state.plane];
+    return { type: kind, mode: "markers", x: nodes.map((i) => x[i]), y: nodes.map((i) => y[i]), customdata: nodes, hoverinfo: "none", showlegend: false, ...rest };
+  }
+  function traces() {
+    const column = data.columns[state.column];
+    const faded = state.chosen === null ? 0.85 : 0.25;
+    const base = groups().map(([level, nodes]) => {
+      const marker = { size: SIZE, opacity: faded, line: { width: 0 } };
+      if (level === "known") marker.color = nodes.map((i) => lookOf(i).color);
+      else Object.assign(marker, look(level));
+      if (marker.symbol === "circle-open") marker.line = { width: 1 };
+      return points(nodes, { name: level === "known" ? column.name : String(column.levels?.[level] ?? level), marker, visible: !state.hidden.has(level) });
+    });
+    base.reverse(); // what is unknown lies below
+    return base.concat(lit());
+  }
+  function lit() {
+    if (state.chosen === null) return [];
+    const [x, y] = data.maps[state.plane];
+    const node = state.chosen;
+    const near = data.near[node];
+    const joined = data.joined[node].filter((other) => typeof other === "number");
+    const rings = (nodes, name, colour, symbol, size) =>
+      points(nodes, { type: "scatter", name, marker: { size, symbol, color: nodes.map((i) => lookOf(i).color), line: { width: 2, color: colour } } });
+    const spokes = joined.flatMap((i) => [[x[node], y[node]], [x[i], y[i]], [null, null]]);
+    return [
+      { type: "scatter", mode: "lines", name: "edges", x: spokes.map((p) => p[0]), y: spokes.map((p) => p[1]), hoverinfo: "skip", showlegend: false, line: { width: 1, color: css("--joined") }, opacity: 0.6 },
+      rings(joined, "joined", css("--joined"), "diamond", SIZE + 7),
+      rings(near, "near", css("--accent"), "circle", SIZE + 4),
+      rings([node], "chosen", css("--ink"), "circle", SIZE + 8),
+    ];
+  }
+  function bounds(nodes) {
+    const around = (all) => {
+      const values = nodes ? nodes.map((i) => all[i]) : all;
+      const low = values.reduce((a, b) => Math.min(a, b), Infinity);
+      const high = values.reduce((a, b) => Math.max(a, b), -Infinity);
+      const room = 0.06 * (high - low) || 1;
+      return [low - room, high + room];
+    };
+    return data.maps[state.plane].map(around);
+  }
+  const touch = window.matchMedia("(pointer: coarse)").matches;
+  function layout() {
+    const [x, y] = bounds();
+    const axis = { showgrid: false, zeroline: false, showticklabels: false, ticks: "", showline: false };
+    return {
+      margin: { l: 8, r: 8, t: 8, b: 8 },
+      xaxis: { ...axis, range: x },
+      yaxis: { ...axis, range: y, scaleanchor: "x" }, // distances are the same in both directions
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      hovermode: "closest",
+      hoverdistance: 12,
+      dragmode: touch ? false : "pan", // a finger scrolls the page
+      uirevision: state.plane, // colours change, the view stays
+      showlegend: false,
+      // The sheet is narrower than the window, and nothing tells plotly.
+      ...(printing ? { autosize: false, width: 650, height: 440 } : { autosize: true }),
+    };
+  }
+  function draw() {
+    plot.dataset.scheme = dark() ? "dark" : "light";
+    return Plotly.react(plot, traces(), layout(), { displayModeBar: false, responsive: true, doubleClick: "reset", scrollZoom: false });
+  }
+
+  // The legend: marks that can be switched off, or a scale
+
+  function mark(style) {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    svg.setAttribute("viewBox", "0 0 14 14");
+    svg.setAttribute("aria-hidden", "true");
+    const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    shape.setAttribute("d", style.symbol === "diamond" ? "M7 0L14 7L7 14L0 7Z" : "M7 1a6 6 0 1 1 0 12a6 6 0 1 1 0-12Z");
+    shape.setAttribute("fill", style.symbol === "circle-open" ? "none" : style.color);
+    if (style.symbol === "circle-open") shape.setAttribute("stroke", style.color);
+    svg.append(shape);
+    return svg;
+  }
+  function legend() {
+    const column = data.columns[state.column];
+    const made = [];
+    if (column.kind !== "category") {
+      const { colours, middle } = ramp(column);
+      const box = make("div", undefined, "ramp");
+      const bar = make("i");
+      bar.style.background = `linear-gradient(to right, ${colours.join(",")})`;
+      const ends = make("div");
+      for (const value of [column.low, middle, column.high]) ends.append(make("span", told(column, value)));
+      box.append(bar, ends);
+      made.push(box);
+    }
+    for (const [level, nodes] of groups()) {
+      if (level === "known") continue;
+      const button = make("button");
+      button.type = "button";
+      const name = level === "other" ? `${column.levels.length - MOST + 1} others` : column.levels?.[level] ?? level;
+      button.append(mark(look(level)), make("span", name, "name"), make("span", number(nodes.length), "many"));
+      button.setAttribute("aria-pressed", String(!state.hidden.has(level)));
+      button.title = "Show or hide";
+      button.addEventListener("click", () => {
+        if (!state.hidden.delete(level)) state.hidden.add(level);
+        button.setAttribute("aria-pressed", String(!state.hidden.has(level)));
+        draw();
+      });
+      made.push(button);
+    }
+    $("legend").replaceChildren(...made);
+  }
+
+  // The row of a node
+
+  function rows(node, columns) {
+    return columns.map((column) => {
+      const pair = make("div");
+      pair.append(make("dt", column.name), make("dd", valueOf(column, node)));
+      return pair;
+    });
+  }
+  function hover(event) {
+    const node = event.points[0].customdata;
+    if (typeof node !== "number") return;
+    const card = $("card");
+    const list = make("dl");
+    list.append(...rows(node, data.columns.slice(0, READ)));
+    card.replaceChildren(make("b", data.ids[node]), list);
+    if (data.columns.length > READ) card.append(make("span", `and ${data.columns.length - READ} more: click to read`, "many"));
+    card.hidden = false;
+    const box = plot.getBoundingClientRect();
+    const x = event.event.clientX - box.left;
+    const y = event.event.clientY - box.top;
+    const left = x + 16 + card.offsetWidth < box.width ? x + 16 : Math.max(4, x - 16 - card.offsetWidth);
+    card.style.left = `${left}px`;
+    card.style.top = `${Math.max(4, Math.min(y - 12, box.height - card.offsetHeight - 4))}px`;
+  }
+
+  // A node and its neighbours
+
+  const cosine = (value) => value.toFixed(2).replace("-", "−");
+  function entry(other, likeness, both) {
+    const item = make("li");
+    if (typeof other === "string") {
+      const away = make("span", undefined, "away");
+      away.title = "not on the map";
+      away.append(make("span", other, "who"), make("span", cosine(likeness), "how"));
+      item.append(away);
+    } else {
+      const button = make("button");
+      button.type = "button";
+      button.dataset.node = other;
+      button.append(mark(lookOf(other)), make("span", data.ids[other], "who"), make("span", cosine(likeness), "how"));
+      if (both) button.title = "in both lists";
+      button.addEventListener("click", () => choose(other, true));
+      item.append(button);
+    }
+    if (both) item.className = "both";
+    return item;
+  }
+  function show() {
+    const node = state.chosen;
+    $("chosen").hidden = node === null;
+    $("hint").hidden = node !== null;
+    if (node === null) return;
+    const degree = data.degree[node];
+    const near = data.near[node];
+    const joined = data.joined[node];
+    const both = new Set(near.filter((other) => joined.includes(other)));
+    $("chosen-id").textContent = data.ids[node];
+    $("chosen-row").replaceChildren(...rows(node, data.columns));
+    const more = degree > joined.length ? ` The most similar ${joined.length} of ${number(degree)} neighbours are listed.` : "";
+    $("chosen-words").textContent = degree
+      ? `${both.size} of ${near.length} are in both lists, in bold. Numbers are cosine similarities.${more}`
+      : "This node has no neighbours in the graph. Numbers are cosine similarities.";
+    $("near").replaceChildren(...near.map((other, i) => entry(other, data.nearness[node][i], both.has(other))));
+    $("joined").replaceChildren(...joined.map((other, i) => entry(other, data.likeness[node][i], both.has(other))));
+  }
+  function choose(node, focus) {
+    state.chosen = node;
+    show();
+    if (node !== null) {
+      $("said").textContent = `${data.ids[node]} is chosen; its neighbours are listed.`;
+      if (focus) $("chosen-id").focus({ preventScroll: false });
+    } else $("said").textContent = "";
+    return draw();
+  }
+
+  // Search
+
+  const search = $("search");
+  const list = $("suggestions");
+  const keys = data.ids.map((id) => id.toLowerCase());
+  let offered = [];
+  let active = -1;
+
+  function suggest() {
+    const wanted = search.value.trim().toLowerCase();
+    const start = [];
+    const inside = [];
+    for (let i = 0; wanted && i < many && start.length < 8; i++) {
+      if (keys[i].startsWith(wanted)) start.push(i);
+      else if (inside.length < 8 && keys[i].includes(wanted)) inside.push(i);
+    }
+    const exact = keys.indexOf(wanted);
+    offered = [...new Set([...(exact >= 0 ? [exact] : []), ...start, ...inside])].slice(0, 8);
+    active = offered.length ? 0 : -1;
+    list.replaceChildren(
+      ...offered.map((node, i) => {
+        const item = make("li", data.ids[node]);
+        item.id = `suggestion-${i}`;
+        item.setAttribute("role", "option");
+        item.addEventListener("mousedown", (event) => {
+          event.preventDefault(); // the field keeps the focus
+          pick(i);
+        });
+        return item;
+      }),
+    );
+    if (wanted && !offered.length) {
+      const none = make("li", "no such id on the map", "none");
+      none.setAttribute("role", "option");
+      none.setAttribute("aria-disabled", "true");
+      list.append(none);
+    }
+    open(Boolean(wanted));
+    point();
+  }
+  function open(yes) {
+    list.hidden = !yes;
+    search.setAttribute("aria-expanded", String(yes));
+    if (!yes) search.removeAttribute("aria-activedescendant");
+  }
+  function point() {
+    [...list.children].forEach((item, i) => item.setAttribute("aria-selected", String(i === active)));
+    if (active >= 0 && !list.hidden) search.setAttribute("aria-activedescendant", `suggestion-${active}`);
+  }
+  function pick(i) {
+    if (offered[i] === undefined) return;
+    search.value = data.ids[offered[i]];
+    open(false);
+    choose(offered[i], false);
+  }
+  search.addEventListener("input", suggest);
+  search.addEventListener("blur", () => open(false));
+  search.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") {
+      if (list.hidden) suggest();
+      pick(Math.max(active, 0));
+    } else if (event.key === "Escape") {
+      if (list.hidden) choose(null);
+      open(false);
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      if (list.hidden) suggest();
+      const step = event.key === "ArrowDown" ? 1 : -1;
+      if (offered.length) active = (active + step + offered.length) % offered.length;
+      point();
+    } else return;
+    event.preventDefault();
+  });
+
+  // Moving about
+
+  function view(zoom, right, up) {
+    const { xaxis, yaxis } = plot._fullLayout;
+    const change = {};
+    for (const [name, axis, shift] of [["xaxis", xaxis, right], ["yaxis", yaxis, up]]) {
+      const [low, high] = axis.range;
+      const middle = (low + high) / 2 + shift * (high - low);
+      const half = ((high - low) / 2) * zoom;
+      change[`${name}.range`] = [middle - half, middle + half];
+    }
+    return Plotly.relayout(plot, change);
+  }
+  function whole() {
+    const [x, y] = bounds();
+    return Plotly.relayout(plot, { "xaxis.range": x, "yaxis.range": y });
+  }
+  function closer() {
+    const own = [state.chosen, ...data.near[state.chosen], ...data.joined[state.chosen].filter((i) => typeof i === "number")];
+    const [x, y] = bounds(own);
+    return Plotly.relayout(plot, { "xaxis.range": x, "yaxis.range": y });
+  }
+  $("closer").addEventListener("click", closer);
+  const MOVES = {
+    "+": () => view(0.7, 0, 0), "=": () => view(0.7, 0, 0), "-": () => view(1 / 0.7, 0, 0), 0: whole,
+    ArrowLeft: () => view(1, -0.15, 0), ArrowRight: () => view(1, 0.15, 0), ArrowUp: () => view(1, 0, 0.15), ArrowDown: () => view(1, 0, -0.15),
+  };
+  plot.addEventListener("keydown", (event) => {
+    const move = event.ctrlKey || event.metaKey || event.altKey ? undefined : MOVES[event.key];
+    if (move) {
+      event.preventDefault();
+      move();
+    } else if (event.key === "Escape") choose(null);
+  });
+  for (const button of document.querySelectorAll("[data-zoom]")) {
+    button.addEventListener("click", { in: MOVES["+"], out: MOVES["-"], all: whole }[button.dataset.zoom]);
+  }
+
+  // The rest of the page
+
+  $("colour").addEventListener("change", (event) => {
+    state.column = Number(event.target.value);
+    state.hidden.clear();
+    legend();
+    show();
+    draw();
+  });
+  $("plane").addEventListener("change", (event) => {
+    state.plane = event.target.value;
+    words();
+    draw();
+  });
+  $("clear").addEventListener("click", () => {
+    choose(null);
+    search.value = "";
+    search.focus();
+  });
+  function words() {
+    $("plane-words").textContent = state.plane.startsWith("principal")
+      ? `The plane of the two strongest principal components, which hold ${(100 * data.held).toFixed(0)} % of the spread: what is apart here is apart; what is together may still differ in other directions.`
+      : "UMAP keeps near nodes near; sizes of groups and distances between them mean little.";
+  }
+  $("copy").addEventListener("click", async () => {
+    const text = $("usage").textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch { // without permission, as in some browsers for local files: the old way
+      const range = document.createRange();
+      range.selectNodeContents($("usage"));
+      getSelection().removeAllRanges();
+      getSelection().addRange(range);
+      document.execCommand("copy");
+    }
+    $("copy").textContent = "Copied";
+    setTimeout(() => { $("copy").textContent = "Copy"; }, 2000);
+  });
+  function recolour() {
+    legend();
+    show();
+    return draw();
+  }
+  scheme.addEventListener("change", recolour);
+  for (const [event, yes] of [["beforeprint", true], ["afterprint", false]]) {
+    window.addEventListener(event, () => {
+      printing = yes;
+      recolour();
+    });
+  }
+
+  $("colour").value = $("colour").options[0].value; // a reloaded page may remember another choice
+  $("plane").selectedIndex = 0;
+  state.column = Number($("colour").value);
+  legend();
+  words();
+  draw().then(() => {
+    plot.on("plotly_hover", hover);
+    plot.on("plotly_unhover", () => { $("card").hidden = true; });
+    plot.on("plotly_click", (event) => {
+      const node = event.points[0].customdata;
+      if (typeof node === "number") choose(node, false);
+    });
+    document.documentElement.dataset.ready = "yes";
+  });
+})();
