@@ -6,6 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from girl import datasets
 from girl.data.place import PROBES, WALK, StructureEncoding, adjacency_of, positions, roles
 from girl.errors import InputError
 
@@ -105,3 +106,9 @@ def test_a_large_graph_needs_no_dense_matrix():
     edges = random_edges(100_000, 300_000)
     x = positions(edges, 100_000, count=4)
     assert x.nbytes == 4 * 4 * 100_000
+
+
+def test_every_structural_column_of_the_airports_says_something(mirror, cache):
+    x = datasets.load("usa-airports-structural", cache, mirror).data.x
+    assert x.shape == (1190, 41)
+    assert (x.std(dim=0) > 0.5).all()

@@ -44,7 +44,8 @@ def test_pagerank_is_its_closed_form(data):
     torch.testing.assert_close(propagated(data, teleport=1.0), data.x)
 
 
-def test_wide_sparse_features_are_reduced_and_said_to_be(caplog):
+def test_large_sparse_features_are_reduced_and_said_to_be(caplog, monkeypatch):
+    monkeypatch.setattr("girl.evaluate.control.LARGE", 600 * 1000)
     generator = torch.Generator().manual_seed(0)
     # Of rank 40: 512 directions keep all inner products.
     x = (torch.rand(600, 40, generator=generator) < 0.1).float() @ (
@@ -75,5 +76,7 @@ def test_mistakes_are_named(data):
         propagated(data, hops=-1)
     with pytest.raises(InputError, match="teleport"):
         propagated(data, teleport=0.0)
+    with pytest.raises(InputError, match="given node 7"):
+        propagated(Data(x=data.x, edge_index=torch.tensor([[0], [7]])), hops=1)
     with pytest.raises(InputError, match="without node features"):
         raw(Data(edge_index=EDGES))

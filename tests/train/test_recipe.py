@@ -60,3 +60,34 @@ def test_every_shipped_recipe_is_valid_and_every_table_has_one():
 def test_no_two_settings_share_a_name():
     names = [name for section in Recipe().to_dict().values() for name in section]
     assert len(names) == len(set(names))  # else a flat file or an option would set the wrong one
+
+
+def test_numbers_in_yaml_may_be_written_as_people_do(tmp_path):
+    (tmp_path / "r.yaml").write_text("lr: 1e-3\nunit: false\n")
+    found = read_recipe(tmp_path / "r.yaml")
+    assert found.train.lr == 0.001
+    assert found.encoder.unit is False
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("targets: 5", "expected a list of names"),
+        ("targets: null", "expected a list of names"),
+        ("unit: maybe", "expected true or false"),
+        ("directed: 'false'", "expected true or false"),
+        ("1: 2", "no setting is called '1'"),
+    ],
+)
+def test_values_of_the_wrong_kind_are_refused(text, words, tmp_path):
+    (tmp_path / "r.yaml").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_recipe(tmp_path / "r.yaml")
+
+
+def test_a_recipe_that_is_no_text_is_refused(tmp_path):
+    (tmp_path / "r.toml").write_bytes(b"\xff\xfe")
+    (tmp_path / "d.toml").mkdir()
+    for name in ("r.toml", "d.toml"):
+        with pytest.raises(InputError, match="not readable"):
+            read_recipe(tmp_path / name)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Sequence
+from importlib import resources
+from typing import NoReturn
 
 from rich.console import Console
 
@@ -12,25 +15,21 @@ from girl.errors import InputError
 
 __all__ = ["app", "main"]
 
-# A file is imported when its command is called: `girl --help` does not wait for the graph libraries.
-for _command, _help in {
-    "demo:demo": "Learn representations of handwritten digits as a graph, and see what they are worth.",
-    "embed:embed": "Embed your own graph: an edge list and a node table in, vectors and a report out.",
-    "embed:report": "Write the report on a run: one HTML file with a map of the embedding.",
-    "datasets:datasets": "The named graphs: list them, fetch one, or make a stand-in for one.",
-    "pretrain:pretrain": "Learn representations of a named graph without labels.",
-    "pretrain:evaluate": "Probe a run's representations beside raw features and the untrained encoder.",
-    "search:search": "Search a recipe for a named graph, on validation nodes only.",
-    "rho:rho": "Estimate ρ(Y|X), the part of Y that is not a function of X.",
-}.items():
-    app.command(f"girl.cli.{_command}", help=_help)
-for _command, _help in {
-    "synthetic:synthetic": "The synthetic experiments, where the truth is known.",
-    "reproduce:nodes": "The node tables: controls, untrained encoders, GIRL as published, by default and tuned.",
-    "reproduce:ablation": "Kinds of layer and depths, untrained and trained.",
-    "reproduce:objective": "The default objective with one part changed at a time.",
-}.items():
-    reproduce.command(f"girl.cli.{_command}", help=_help)
+
+def _told(module: str, function: str) -> str:
+    """A command's docstring up to its arguments, without an import: `girl --help` does not wait for the libraries."""
+    tree = ast.parse((resources.files("girl.cli") / f"{module}.py").read_text(encoding="utf-8"))
+    found = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
+    return (ast.get_docstring(found) or "").split("\n\nArgs:")[0]
+
+
+for _app, _commands in (
+    (app, "demo:demo embed:embed embed:report pretrain:pretrain pretrain:evaluate search:search rho:rho"),
+    (reproduce, "synthetic:synthetic reproduce:nodes reproduce:ablation reproduce:objective"),
+):
+    for _command in _commands.split():
+        _app.command(f"girl.cli.{_command}", help=_told(*_command.split(":")))
+app.command("girl.cli.datasets:datasets", help="The named graphs: list them, fetch one, or make a stand-in for one.")
 
 
 def main(tokens: Sequence[str] | None = None) -> None:
@@ -39,11 +38,24 @@ def main(tokens: Sequence[str] | None = None) -> None:
     Args:
         tokens: what follows `girl` on the command line; by default what the shell gave.
     """
+    tokens = sys.argv[1:] if tokens is None else list(tokens)
     try:
         app(tokens)
     except InputError as error:
-        Console(stderr=True).print(f"[red]girl:[/red] {error}", soft_wrap=True, highlight=False)
-        sys.exit(2)
+        _complain(str(error), 2)
+    except OSError as error:  # a file that cannot be written, a full disk, a folder in the place of a file
+        _complain(f"{error.filename or 'file'}: {error.strerror or error}", 2)
     except KeyboardInterrupt:
-        Console(stderr=True).print("[red]girl:[/red] interrupted; the same command goes on from the last checkpoint")
-        sys.exit(130)
+        kept = bool(tokens) and tokens[0] in _RESUMABLE
+        _complain("interrupted" + ("; the same command goes on where it stopped" if kept else ""), 130)
+
+
+def _complain(text: str, code: int) -> NoReturn:
+    console = Console(stderr=True)
+    console.print("[red]girl:[/red] ", end="")
+    console.print(text, soft_wrap=True, highlight=False, markup=False)  # a name may hold brackets
+    sys.exit(code)
+
+
+#: Commands that go on where they were interrupted.
+_RESUMABLE = ("embed", "pretrain", "reproduce", "search")

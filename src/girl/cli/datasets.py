@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, RUN
+from girl.cli.app import DATA, RUN, say
 from girl.cli.app import out as console
 
 if TYPE_CHECKING:
@@ -45,10 +45,8 @@ def show(*, data_root: DataRoot = None, mirror: Mirror = None) -> None:
         table.add_row(entry.name, *sizes, task, " ".join(entry.protocols), store.at_hand(entry, root, source))
     console.print(table)
     inductive = ", ".join(entry.name for entry in DATASETS.values() if entry.inductive)
-    console.print(
-        f"classes: accuracy; labels, several at once: micro-F1; inductive: {inductive}", soft_wrap=True, highlight=False
-    )
-    console.print(f"cache: {root}, mirror: {source or 'none'}", soft_wrap=True, highlight=False)
+    say(f"classes: accuracy; labels, several at once: micro-F1; inductive: {inductive}")
+    say(f"cache: {root}, mirror: {source or 'none'}")
 
 
 @datasets.command
@@ -73,7 +71,7 @@ def fetch(
     found = bring(name, data_root, mirror, again=again)
     _say(found)
     if found.stand_in and not again:
-        console.print(f"`girl datasets fetch {found.name} --again` looks for the real one", soft_wrap=True)
+        say(f"`girl datasets fetch {found.name} --again` looks for the real one")
 
 
 @datasets.command
@@ -97,16 +95,14 @@ def make_stand_in(
     """
     from girl.datasets import make_stand_in as make
 
-    console.print(f"stand-in: {make(name, data_root, scale=scale, seed=seed)}", soft_wrap=True, highlight=False)
+    say(f"stand-in: {make(name, data_root, scale=scale, seed=seed)}")
 
 
 def _say(found: NodeDataset) -> None:
     data = found.data
-    console.print(
+    say(
         f"{found.title}: {data.x.shape[0]:,} nodes, {data.edge_index.shape[1]:,} edges, {data.x.shape[1]:,} features, "
         f"{found.classes} classes; protocols {', '.join(found.protocols)}",
-        soft_wrap=True,
-        highlight=False,
     )
 
 

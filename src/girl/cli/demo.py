@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import OUT
+from girl.cli.app import OUT, say
 from girl.cli.app import out as console
 
 
@@ -28,5 +28,5 @@ def demo(*, out: Annotated[Path, Parameter(group=OUT)] = Path("girl-demo")) -> N
     for row in made.rows:
         table.add_row(row.representation, str(row.test))
     console.print(table)
-    console.print(f"embeddings: {made.embeddings} (a row for each image)", soft_wrap=True, highlight=False)
-    console.print(f"picture: {made.picture}", soft_wrap=True, highlight=False)
+    say(f"embeddings: {made.embeddings} (a row for each image)")
+    say(f"picture: {made.picture}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN
+from girl.cli.app import DATA, OUT, RUN, say
 from girl.cli.app import out as console
 from girl.cli.options import (
     NO_GRAPH_ENCODER,
@@ -92,13 +92,13 @@ def embed(
         table.add_row(name, f"{value:,}" if isinstance(value, int) else str(value))
     console.print(table)
     for note in made.graph.notes:
-        console.print(f"note: {note}", soft_wrap=True, highlight=False, markup=False)
+        say(f"note: {note}")
     rows, columns = made.vectors.shape
     where = out or folder / "embeddings.parquet"
-    console.print(f"embeddings: {where} ({rows:,} × {columns})", soft_wrap=True, highlight=False)
-    console.print(f"model: {folder} (embed another graph with --model {folder})", soft_wrap=True, highlight=False)
+    say(f"embeddings: {where} ({rows:,} × {columns})")
+    say(f"model: {folder} (embed another graph with --model {folder})")
     if made.report is not None:
-        console.print(f"report: {made.report} (opens in any browser)", soft_wrap=True, highlight=False)
+        say(f"report: {made.report} (opens in any browser)")
 
 
 def report(
@@ -120,4 +120,4 @@ def report(
     from girl.report.runs import report_run
 
     path = report_run(run, out=out, root=data_root, mirror=mirror)
-    console.print(f"report: {path} (opens in any browser)", soft_wrap=True, highlight=False)
+    say(f"report: {path} (opens in any browser)")

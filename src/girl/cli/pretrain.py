@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN
+from girl.cli.app import DATA, OUT, RUN, say
 from girl.cli.app import out as console
 from girl.cli.options import NO_ENCODER, NO_OBJECTIVE, NO_TRAIN, EncoderOptions, ObjectiveOptions, TrainOptions, given
 from girl.errors import InputError
+
+if TYPE_CHECKING:
+    from girl.data.dataset import NodeDataset
 
 
 def pretrain(
@@ -60,22 +64,21 @@ def pretrain(
 
     found = datasets.load(dataset, data_root, mirror)
     rule = splits.get(protocol or found.protocols[0])
+    _check_inductive(found, rule.name, found.protocols)
     base = tuned_recipe(found.name) if recipe == "tuned" else find_recipe(recipe)
     full = base.with_values(given(encoder, objective, train), "command line")
     shared = rule.split(found, split)  # also where training needs no split: a protocol it lacks is a mistake
     nodes = shared.train if found.inductive else None
     whole = batch_of(found.data, full.encoder, device_of(device))
     about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
-    console.print(f"{found.title}: {whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges", highlight=False)
+    say(f"{found.title}: {whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges")
     out = out or Path("runs") / found.name
     part = whole if nodes is None else seen_by(whole, nodes)
     run = run_pretrain(part, full, out=out, resume=resume, about=about, console=console)
     save_embedding(out / "embeddings.npy", run.embed(whole))
     ended = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
-    console.print(
-        f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{ended}. Kept in {out}", soft_wrap=True
-    )
-    console.print(f"next: girl evaluate {out}", soft_wrap=True, highlight=False)
+    say(f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{ended}. Kept in {out}")
+    say(f"next: girl evaluate {out}, girl report {out}")
 
 
 def evaluate(
@@ -105,7 +108,7 @@ def evaluate(
     from girl import splits as rules
     from girl.evaluate.run import controls, score_splits
     from girl.files import write_json
-    from girl.train.run import batch_of, embed_untrained, load_run, seen_by
+    from girl.train.run import batch_of, embed_untrained, fingerprint, load_run, seen_by
 
     if splits < 1:
         raise InputError(f"--splits: given {splits}, expected at least 1")
@@ -113,12 +116,18 @@ def evaluate(
     if "dataset" not in known.about:
         raise InputError(f"{run}: its graph is not a named dataset, expected a run of `girl pretrain`")
     found = datasets.load(known.about["dataset"], data_root, mirror)
-    rule = rules.get(protocol or known.about["protocol"])
+    rule = rules.get(protocol or known.about.get("protocol", found.protocols[0]))
+    _check_inductive(found, rule.name, [known.about.get("protocol", found.protocols[0])])
     # On inductive data the test nodes of other splits were seen in training.
-    chosen = [known.about["split"]] if found.inductive else list(range(min(splits, rule.count(found))))
+    chosen = [known.about.get("split", 0)] if found.inductive else list(range(min(splits, rule.count(found))))
     whole = batch_of(found.data, known.recipe.encoder)
-    rows = [score_splits(name, h, found, rule, chosen, probe) for name, h in controls(found)]
     part = seen_by(whole, rule.split(found, chosen[0]).train) if found.inductive else whole
+    if known.about.get("fingerprint") != fingerprint(part):
+        raise InputError(
+            f"{run}: its graph is not the {found.title} that is at hand: another stand-in, another version, or another "
+            "recipe. Give the `girl pretrain` command again, in another folder"
+        )
+    rows = [score_splits(name, h, found, rule, chosen, probe) for name, h in controls(found)]
     control = embed_untrained(whole, known.recipe, part)
     rows.append(score_splits("untrained encoder", control, found, rule, chosen, probe))
     rows.append(score_splits("GIRL", known.embed(whole), found, rule, chosen, probe))
@@ -129,3 +138,12 @@ def evaluate(
     console.print(table)
     about = {"dataset": found.name, "stand_in": found.stand_in, "splits": chosen, "seed": known.recipe.train.seed}
     write_json(run / "scores.json", {**about, "rows": [row.to_dict() for row in rows]})
+
+
+def _check_inductive(dataset: NodeDataset, protocol: str, allowed: Collection[str]) -> None:
+    """Where training sees training nodes only, another protocol would test on nodes that were seen."""
+    if dataset.inductive and protocol not in allowed:
+        raise InputError(
+            f"protocol: given {protocol!r}, expected {' or '.join(map(repr, allowed))}: {dataset.name} is inductive, "
+            "and training sees that protocol's training nodes"
+        )

@@ -59,7 +59,7 @@ def nodes(
     from girl.experiments import nodes as experiment
 
     cells = experiment.cells(
-        datasets or list(experiment.PROTOCOLS), methods or list(experiment.METHODS), _at_least_one(seeds)
+        _known(datasets) or list(experiment.PROTOCOLS), methods or list(experiment.METHODS), _at_least_one(seeds)
     )
     _run(cells, data_root, mirror, out / "nodes", jobs, probes or ["linear"])
 
@@ -83,7 +83,7 @@ def ablation(
     """
     from girl.experiments import ablation as experiment
 
-    cells = experiment.cells(datasets or list(experiment.DATASETS), _at_least_one(seeds))
+    cells = experiment.cells(_known(datasets) or list(experiment.DATASETS), _at_least_one(seeds))
     _run(cells, data_root, mirror, out / "ablation", jobs)
 
 
@@ -106,7 +106,7 @@ def objective(
     """
     from girl.experiments import objective as experiment
 
-    cells = experiment.cells(datasets or list(experiment.DATASETS), _at_least_one(seeds))
+    cells = experiment.cells(_known(datasets) or list(experiment.DATASETS), _at_least_one(seeds))
     _run(cells, data_root, mirror, out / "objective", jobs)
 
 
@@ -121,7 +121,17 @@ def _run(
     from girl.experiments.cells import Results, run_cells
     from girl.experiments.nodes import Compute
 
+    if not jobs:
+        raise InputError("--jobs: given 0, expected a number of processes, or -1 for one on each core")
+
     run_cells(cells, Compute(root, mirror, probes), Results(folder), jobs, console, probes)
+
+
+def _known(names: list[str] | None) -> list[str]:
+    """The names as tables have them: capitals do not matter."""
+    from girl import datasets
+
+    return [datasets.describe(name).name for name in names or ()]
 
 
 def _at_least_one(seeds: int) -> int:

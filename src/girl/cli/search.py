@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from girl.cli.app import DATA, OUT, RUN
+from girl.cli.app import DATA, OUT, RUN, say
 from girl.cli.app import out as console
 from girl.errors import InputError
 
@@ -55,6 +55,4 @@ def search(
     best = experiment.search(found, trials, seeds, folder / f"{found.name}.json", console)
     write_text(folder / f"{found.name}.toml", experiment.toml_of(Recipe().with_values(best["recipe"])))
     scores = "  ".join(f"{name} {100 * score:.2f}" for name, score in best["by_protocol"].items())
-    console.print(
-        f"best validation: {scores}. Recipe: {folder / f'{found.name}.toml'}", soft_wrap=True, highlight=False
-    )
+    say(f"best validation: {scores}. Recipe: {folder / f'{found.name}.toml'}")

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import OUT, RUN
+from girl.cli.app import OUT, RUN, say
 from girl.cli.app import out as console
 from girl.errors import InputError
 
@@ -48,6 +48,6 @@ def synthetic(
         ratio = result[name]["ratio_to_paper"]
         table.add_row(name, f"{error['paper']:.4f}", f"{error['ours']:.4f}", f"{ratio:.3f}")
     console.print(table)
-    console.print(f"{result['seconds']} s. Numbers: {out / 'synthetic.json'}", soft_wrap=True)
+    say(f"{result['seconds']} s. Numbers: {out / 'synthetic.json'}")
     for picture in pictures:
-        console.print(f"picture: {picture}", soft_wrap=True)
+        say(f"picture: {picture}")

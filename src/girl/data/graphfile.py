@@ -18,7 +18,7 @@ from girl.files import replacing
 from girl.kernel.sparse import csr
 
 #: Raised when what is written, or how raw files are read, changes: older files are then made anew.
-FORMAT = 1
+FORMAT = 2
 
 _PARTS = ("train", "validation", "test")
 

@@ -142,9 +142,16 @@ class StructureEncoding:
 
     @classmethod
     def fit(
-        cls, structure: Structure, edge_index: Tensor, nodes: int, directed: bool, weight: Tensor | None, seed: int = 0
+        cls,
+        structure: Structure,
+        edge_index: Tensor,
+        nodes: int,
+        directed: bool,
+        weight: Tensor | None,
+        seed: int = 0,
+        count: int | None = None,
     ) -> tuple[StructureEncoding, Array, list[str]]:
-        """The encoding of a graph, its columns (n × k) and their names."""
+        """The encoding of a graph, its columns (n × k) and their names; ``count`` of them are positions."""
         if structure not in ("roles", "positions", "both"):
             raise InputError(f"structure: given {structure!r}, expected roles, positions or both")
         made = cls(structure)
@@ -158,7 +165,7 @@ class StructureEncoding:
             made = cls(structure, tuple(x.mean(axis=0).tolist()), tuple(spread.tolist()))
             blocks.append((x - x.mean(axis=0)) / spread)
         if structure != "roles":
-            blocks.append(positions(edge_index, nodes, weight=weight, seed=seed))
+            blocks.append(positions(edge_index, nodes, count, weight, seed))
             names = names + [f"position {i + 1}" for i in range(blocks[-1].shape[1])]
         return made, np.concatenate(blocks, axis=1), names
 

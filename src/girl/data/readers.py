@@ -17,8 +17,8 @@ from girl.data.compact import compact
 from girl.data.dataset import Masks
 from girl.data.digits import digits
 from girl.data.ogbn import read_ogb
+from girl.data.place import StructureEncoding
 from girl.data.registry import Entry
-from girl.data.structure import positional_features, structural_features
 
 #: A graph and the splits that came with it.
 Read = tuple[Data, dict[str, Masks]]
@@ -39,6 +39,10 @@ _CLASSES: dict[str, Callable[[Entry, Path], tuple[type, tuple[Any, ...], dict[st
 }
 
 
+#: Positions among the features of usa-airports-structural.
+POSITIONS = 32
+
+
 def read(entry: Entry, root: Path) -> Read:
     """The graph of ``entry`` from its raw files below ``root``."""
     if entry.family == "digits":
@@ -55,9 +59,9 @@ def read(entry: Entry, root: Path) -> Read:
         protocol = "geom-gcn" if entry.family in ("webkb", "actor") else "public"
         fixed[protocol] = _columns(data.train_mask, data.val_mask, data.test_mask)
     if entry.name == "usa-airports-structural":
-        nodes = len(data.y)
-        found = structural_features(data.edge_index, nodes), positional_features(data.edge_index, nodes)
-        data.x = torch.cat(found, dim=1)
+        # The file lists each flight once, from the larger id to the smaller: its direction means nothing.
+        _, columns, _ = StructureEncoding.fit("both", data.edge_index, len(data.y), False, None, count=POSITIONS)
+        data.x = torch.from_numpy(columns)
     x = data.x if data.x.layout == torch.sparse_csr else compact(data.x)
     return Data(x=x, edge_index=data.edge_index.contiguous(), y=data.y.long()), fixed
 

@@ -114,8 +114,8 @@ _ENTRIES = (
     Entry("actor", "actor", "actors on the same page, its keywords", 7_600, 30_019, 932, 5, _GEOM, part="Actor/raw",
           files=(*_WEB, *(f"film_{split}" for split in _SPLITS))),
     _AIRPORTS,
-    replace(_AIRPORTS, name="usa-airports-structural", features=52, about="the same graph; features are degrees, "
-            "return probabilities, PageRank, clustering, core number and eigenvectors, without labels"),
+    replace(_AIRPORTS, name="usa-airports-structural", features=41, about="the same graph; features are degrees, "
+            "return probabilities and eigenvectors, without labels"),
     Entry("digits", "digits", "scikit-learn's handwritten digits, each with its 10 nearest", 1_797, 24_680, 64, 10,
           _RANDOM_MANY),
 )  # fmt: skip

@@ -18,11 +18,12 @@ from torch_geometric.utils import add_remaining_self_loops, to_undirected
 from girl.errors import InputError
 from girl.evaluate.design import to_scipy
 from girl.kernel import sparse
+from girl.nn.graph import check_edges
 
 _log = logging.getLogger(__name__)
 
-#: Sparse features with more columns than this are reduced before they are propagated, which makes them dense.
-WIDE = 1024
+#: Sparse features with more entries than this are reduced before they are propagated, which makes them dense: 400 MB.
+LARGE = 10**8
 
 #: Columns that are left of them.
 REDUCED = 512
@@ -48,8 +49,8 @@ def propagated(
     side if ``keep``. With ``teleport`` = α, personalised PageRank (APPNP, Gasteiger et al. 2019),
     :math:`\sum_k \alpha(1-\alpha)^k \hat A^kX`. Edges count in both directions and once.
 
-    Sparse X of more than 1,024 columns is first reduced to its 512 strongest directions by a randomised truncated SVD
-    (with a note in the log): smoothed, it would be dense. Graphs of at most 512 nodes need no reduction.
+    Sparse X of more than 10⁸ entries, zeros included, is first reduced to its 512 strongest directions by a randomised
+    truncated SVD (with a note in the log): smoothed, it would be dense.
 
     Args:
         data: a graph with ``x`` (dense or CSR) and ``edge_index``.
@@ -61,6 +62,7 @@ def propagated(
     if (hops is None) == (teleport is None):
         raise InputError(f"propagated: given hops={hops} and teleport={teleport}, expected exactly one of them")
     x = _dense(raw(data), seed)
+    check_edges(data.edge_index, x.shape[0])
     adjacency = normalised(data.edge_index, x.shape[0], x.dtype)
     if teleport is not None:
         return _pagerank(adjacency, x, teleport)
@@ -106,8 +108,8 @@ def _dense(x: Tensor, seed: int) -> Tensor:
     if x.layout != torch.sparse_csr:
         return x if x.is_floating_point() else x.float()
     n, d = x.shape
-    if d <= WIDE or n <= REDUCED:
-        return x.to_dense()
+    if n * d <= LARGE or d <= REDUCED:
+        return x.to_dense().float()
     _log.info("sparse features of %d columns are reduced to %d by a truncated SVD", d, REDUCED)
     # Not centred: centring would make the matrix dense, and the probe centres anyway.
     reduced = TruncatedSVD(REDUCED, n_iter=4, random_state=seed).fit_transform(to_scipy(x))

@@ -29,6 +29,12 @@ def check_choice(name: str, given: object, choices: Iterable[str]) -> None:
     raise ValueError(f"{name}: given {given!r}, expected one of {', '.join(map(repr, choices))}{hint}")
 
 
+def check_truth(name: str, given: object) -> None:
+    """Raise unless ``given`` is true or false: a word such as "false" would count as true."""
+    if not isinstance(given, bool):
+        raise ValueError(f"{name}: given {given!r}, expected true or false")
+
+
 def check_whole(name: str, given: object, least: int) -> None:
     """Raise unless ``given`` is a whole number of at least ``least``."""
     if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < least:

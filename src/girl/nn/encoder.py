@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from girl.errors import InputError
-from girl.kernel.check import check_choice, check_number, check_whole
+from girl.kernel.check import check_choice, check_number, check_truth, check_whole
 from girl.nn.convolution import CONVS, Conv, Convolution, Input, Linear, convolution
 from girl.nn.features import NORMALISE, Features, Normalise
 from girl.nn.graph import Graph
@@ -76,6 +76,8 @@ class EncoderSettings:
                 check_whole(name, getattr(self, name), 1)
             check_number("teleport", self.teleport, 0, 1, low_open=True)
             check_number("keep", self.keep, 0, math.inf)
+            for name in ("skip", "directed", "unit"):
+                check_truth(name, getattr(self, name))
         except ValueError as error:
             raise InputError(str(error)) from error
         if self.conv == "gatv2" and self.hidden % self.heads:

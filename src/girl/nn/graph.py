@@ -7,8 +7,19 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from girl.errors import InputError
 from girl.kernel.sparse import csr
 from girl.nn.operator import Operator, take_rows
+
+
+def check_edges(edge_index: Tensor | None, nodes: int) -> None:
+    """Complain about edges that are not there, or that lead to nowhere."""
+    if edge_index is None:
+        raise InputError("edge_index: the graph has no edges, expected a 2 × m matrix, empty if there are none")
+    if edge_index.numel():
+        for end in (int(edge_index.min()), int(edge_index.max())):
+            if not 0 <= end < nodes:
+                raise InputError(f"edge_index: given node {end}, expected 0 to {nodes - 1}")
 
 
 class Graph:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import tomllib
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import resources
@@ -53,7 +54,10 @@ class Recipe:
                     raise _unknown(where, key, [name for section in _SECTIONS for name in _names(section)])
                 changes[owner][key] = value
         if "targets" in changes["method"]:
-            changes["method"]["targets"] = tuple(changes["method"]["targets"])
+            targets = changes["method"]["targets"]
+            if not isinstance(targets, list | tuple) or not all(isinstance(target, str) for target in targets):
+                raise InputError(f"{where}: targets: given {targets!r}, expected a list of names")
+            changes["method"]["targets"] = tuple(targets)
         try:
             return Recipe(
                 replace(self.encoder, **changes["encoder"]),
@@ -72,18 +76,18 @@ def read_recipe(path: Path) -> Recipe:
     """A recipe from a TOML, YAML or JSON file; what it does not say is as in the default."""
     if not path.exists():
         raise InputError(f"{path}: no such file, and no recipe of that name; expected one of {', '.join(shipped())}")
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         match path.suffix.lower():
             case ".toml":
                 values = tomllib.loads(text)
             case ".yaml" | ".yml":
-                values = yaml.safe_load(text) or {}
+                values = _numbers(yaml.safe_load(text) or {})
             case ".json":
                 values = json.loads(text)
             case other:
                 raise InputError(f"{path}: given a file ending in {other!r}, expected .toml, .yaml or .json")
-    except (tomllib.TOMLDecodeError, yaml.YAMLError, json.JSONDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, yaml.YAMLError, json.JSONDecodeError) as error:
         raise InputError(f"{path}: not readable: {' '.join(str(error).split())}") from error
     if not isinstance(values, dict):
         raise InputError(f"{path}: given a {type(values).__name__}, expected settings by name")
@@ -109,6 +113,15 @@ def find_recipe(name: str) -> Recipe:
 def tuned_recipe(dataset: str) -> Recipe:
     """The recipe chosen for a dataset on its validation nodes, or the default if there is none."""
     return find_recipe(dataset) if dataset in shipped() else Recipe()
+
+
+def _numbers(value: Any) -> Any:
+    """With numbers such as 1e-3 read as numbers, which YAML 1.1 takes for words: it wants 1.0e-3."""
+    if isinstance(value, dict):
+        return {str(key): _numbers(inner) for key, inner in value.items()}
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+", value):
+        return float(value)
+    return value
 
 
 def _names(section: str) -> list[str]:

@@ -22,7 +22,7 @@ from girl.methods.compress import principal_components
 from girl.methods.girl import GIRLMethod
 from girl.nn.encoder import EncoderSettings
 from girl.nn.features import Features
-from girl.nn.graph import Graph
+from girl.nn.graph import Graph, check_edges
 from girl.train.checkpoint import DamagedError, load, save
 from girl.train.loop import History, Resume, fit
 from girl.train.recipe import Recipe
@@ -66,13 +66,8 @@ def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str =
     """A graph as an encoder of these settings sees it: features, edges and, if there is one, ``edge_weight``."""
     if data.x is None:
         raise InputError("x: the graph has no node features, expected a matrix with a row for each node")
-    if data.edge_index is None:
-        raise InputError("edge_index: the graph has no edges, expected a 2 × m matrix, empty if there are none")
     nodes = data.x.shape[0]
-    if data.edge_index.numel():
-        for end in (int(data.edge_index.min()), int(data.edge_index.max())):
-            if not 0 <= end < nodes:
-                raise InputError(f"edge_index: given node {end}, expected 0 to {nodes - 1}")
+    check_edges(data.edge_index, nodes)
     x = data.x.coalesce() if data.x.layout == torch.sparse_coo else data.x
     values = x if x.layout == torch.strided else x.values()
     if not bool(torch.isfinite(values).all()):
@@ -197,20 +192,30 @@ def load_run(out: Path) -> Run:
         config = json.loads((out / "config.json").read_text(encoding="utf-8"))
         history = History(**json.loads((out / "history.json").read_text(encoding="utf-8")))
         tensors, _ = load(out / "model.safetensors")
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         hint = "expected a folder that `girl pretrain` wrote"
         if (out / "checkpoints").exists():
             hint = "it was interrupted: give the same `girl pretrain` command again"
         raise InputError(f"{out}: holds no finished run ({Path(error.filename).name} is missing); {hint}") from error
     except (DamagedError, ValueError, TypeError) as error:
-        raise InputError(f"{out}: damaged ({error}); give the same `girl pretrain` command again") from error
+        raise _damaged(out, error) from error
+    if not isinstance(config, dict) or "format" not in config:
+        raise _damaged(out, "config.json is not that of a run")
     if config["format"] != FORMAT:
-        raise InputError(f"{out}: given format {config['format']}, expected {FORMAT}: made by girl {config['girl']}")
-    recipe = Recipe().with_values(config["recipe"], str(out / "config.json"))
-    method = untrained(config["inputs"], recipe)
-    method.load_state_dict(tensors)
+        made = config.get("girl", "an unknown version")
+        raise InputError(f"{out}: given format {config['format']}, expected {FORMAT}: made by girl {made}")
+    try:
+        recipe = Recipe().with_values(config["recipe"], str(out / "config.json"))
+        method = untrained(config["inputs"], recipe)
+        method.load_state_dict(tensors)
+    except (KeyError, TypeError, AttributeError, RuntimeError) as error:
+        raise _damaged(out, f"config.json and the model do not fit: {type(error).__name__}") from error
     about = {key: value for key, value in config.items() if key not in ("format", "girl")}
     return Run(recipe, method.eval(), about, history)
+
+
+def _damaged(out: Path, problem: object) -> InputError:
+    return InputError(f"{out}: damaged ({problem}); give the command that made it again")
 
 
 def save_embedding(path: Path, h: Tensor) -> None:
