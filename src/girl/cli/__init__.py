@@ -29,7 +29,10 @@ for _app, _commands in (
 ):
     for _command in _commands.split():
         _app.command(f"girl.cli.{_command}", help=_told(*_command.split(":")))
-app.command("girl.cli.datasets:datasets", help="The named graphs: list them, fetch one, or make a stand-in for one.")
+app.command(
+    "girl.cli.datasets:datasets",
+    help="The named graphs: list them, fetch or export one, or make a stand-in for one.",
+)
 
 
 def main(tokens: Sequence[str] | None = None) -> None:

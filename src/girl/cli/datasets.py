@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, RUN, say
+from girl.cli.app import DATA, OUT, RUN, say
 from girl.cli.app import out as console
 
 if TYPE_CHECKING:
     from girl.data.dataset import NodeDataset
 
-datasets = App(name="datasets", help="The named graphs: list them, fetch one, or make a stand-in for one.")
+datasets = App(name="datasets", help="The named graphs: list them, fetch or export one, or make a stand-in for one.")
 
 Name = Annotated[str, Parameter(group=DATA)]
 DataRoot = Annotated[Path | None, Parameter(group=DATA)]
@@ -96,6 +96,32 @@ def make_stand_in(
     from girl.datasets import make_stand_in as make
 
     say(f"stand-in: {make(name, data_root, scale=scale, seed=seed)}")
+
+
+@datasets.command
+def export(
+    name: Name,
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(group=OUT)] = None,
+    data_root: DataRoot = None,
+    mirror: Mirror = None,
+) -> None:
+    """Write a dataset as the files that `girl embed` reads: OUT/edges.csv and OUT/nodes.parquet.
+
+    Args:
+        name: as `girl datasets` lists it.
+        out: folder for the two files; by default one of the dataset's name.
+        data_root: folder of fetched data; GIRL_DATA, or the user's cache folder, if not given.
+        mirror: folder of raw files to copy from; GIRL_MIRROR if not given.
+    """
+    from girl import datasets as named
+    from girl.data.export import export_graph
+
+    found = named.load(name, data_root, mirror)
+    edges, nodes = export_graph(found, out or Path(found.name))
+    _say(found)
+    say(f"next: girl embed {edges} --nodes {nodes} --label label")
 
 
 def _say(found: NodeDataset) -> None:

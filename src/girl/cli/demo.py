@@ -30,3 +30,4 @@ def demo(*, out: Annotated[Path, Parameter(group=OUT)] = Path("girl-demo")) -> N
     console.print(table)
     say(f"embeddings: {made.embeddings} (a row for each image)")
     say(f"picture: {made.picture}")
+    say(f"report: {made.report} (opens in any browser)")

@@ -11,7 +11,9 @@ from girl import datasets, splits
 from girl.evaluate.control import raw
 from girl.evaluate.run import Row, score_splits
 from girl.files import write_json
+from girl.phases import phase
 from girl.report.map import draw_maps
+from girl.report.runs import report_run
 from girl.threads import one_thread
 from girl.train.recipe import Recipe
 from girl.train.run import batch_of, embed_untrained, pretrain, save_embedding
@@ -30,6 +32,7 @@ class Demo:
     rows: list[Row]
     embeddings: Path
     picture: Path
+    report: Path
 
 
 @one_thread()
@@ -38,7 +41,7 @@ def run_demo(out: Path, console: Console) -> Demo:
 
     Everything here is small enough for one thread.
 
-    Writes the run, ``embeddings.npy``, ``scores.json`` and ``digits.png`` (and .svg) to ``out``.
+    Writes the run, ``embeddings.npy``, ``scores.json``, ``digits.png`` (and .svg) and ``report.html`` to ``out``.
     """
     dataset = datasets.load("digits")
     whole = batch_of(dataset.data, RECIPE.encoder)
@@ -55,4 +58,6 @@ def run_demo(out: Path, console: Console) -> Demo:
     embeddings = out / "embeddings.npy"
     save_embedding(embeddings, maps["GIRL"])
     picture = draw_maps(out / "digits", maps, dataset.data.y, "Handwritten digits, seen without labels")
-    return Demo(rows, embeddings, picture)
+    with phase(console, "report"):
+        report = report_run(out)
+    return Demo(rows, embeddings, picture, report)

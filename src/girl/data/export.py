@@ -1,0 +1,39 @@
+"""A named graph as the files that a user would have: an edge list and a node table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import torch
+
+from girl.data.dataset import NodeDataset
+from girl.data.formats import matrix_column
+from girl.files import replacing
+
+EDGES, NODES = "edges.csv", "nodes.parquet"
+
+
+def export_graph(dataset: NodeDataset, folder: Path) -> tuple[Path, Path]:
+    """Write ``edges.csv`` (source, target) and ``nodes.parquet``; returns their paths.
+
+    The node table has the columns id, label (or labels, a list, where a node has several) and either one for each
+    feature, f0, f1 and so on, or, where most features are zero, ``features``: the list of those that are not.
+    """
+    data = dataset.data
+    n = data.x.shape[0]
+    edges = pl.DataFrame(data.edge_index.T.numpy(), schema=["source", "target"])
+    if dataset.multilabel:
+        labels = pl.Series("labels", [row.nonzero().flatten().tolist() for row in data.y])
+    else:
+        labels = pl.Series("label", [str(y) if y >= 0 else None for y in data.y.tolist()], pl.String)
+    table = pl.DataFrame([pl.Series("id", range(n)), labels])
+    if data.x.layout == torch.strided:
+        table = table.hstack(pl.DataFrame(data.x.numpy(), schema=[f"f{i}" for i in range(data.x.shape[1])]))
+    else:
+        table = table.with_columns(matrix_column("features", data.x))
+    with replacing(folder / EDGES) as beside:
+        edges.write_csv(beside)
+    with replacing(folder / NODES) as beside:
+        table.write_parquet(beside)
+    return folder / EDGES, folder / NODES
