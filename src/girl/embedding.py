@@ -144,7 +144,7 @@ def embed(
         whole = batch_of(data, run.recipe.encoder, device_of(device))
         run.method.to(whole.x.device)
     with phase(console, "embedding"):
-        vectors = run.embed(whole).cpu().numpy()
+        vectors = (run.embed(whole) if run.vectors is None else run.vectors).cpu().numpy()
         if half:
             vectors = vectors.astype(np.float16)
     made_report = None

@@ -9,10 +9,13 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+#: Seconds from which on a phase is worth a line.
+LONG = 1.0
+
 
 @contextmanager
 def phase(console: Console | None, name: str) -> Iterator[None]:
-    """A phase whose length is not known; what stays on the screen is its name and how long it took."""
+    """A phase whose length is not known; what stays on the screen is its name and its time, if that was long."""
     started = time.monotonic()
     if console is None:
         yield
@@ -24,4 +27,5 @@ def phase(console: Console | None, name: str) -> Iterator[None]:
             yield
     else:
         yield
-    console.print(f"{name}: {time.monotonic() - started:.1f} s", highlight=False)
+    if (spent := time.monotonic() - started) >= LONG:
+        console.print(f"{name}: {spent:.1f} s", highlight=False, markup=False)

@@ -211,3 +211,11 @@ def test_without_weights_wide_features_go_in_by_their_principal_components(monke
     whole = batch_of(clustered(), SMALL.encoder)
     narrow = SMALL.with_values({"hidden": 6})
     assert embed_weightless(whole, narrow).shape == (120, 12)
+
+
+@pytest.mark.parametrize("values", [{}, {"unit": False, "output": "layers", "layers": 2}])
+def test_what_training_ends_with_is_the_embedding(values):
+    recipe = SMALL.with_values(values)
+    whole = batch_of(clustered(), recipe.encoder)
+    run = pretrain(whole, recipe)
+    assert torch.equal(run.vectors, run.embed(whole))

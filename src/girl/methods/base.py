@@ -50,8 +50,12 @@ class Method(nn.Module, ABC):
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """Terms of the loss by name; their sum is what a step lowers."""
 
-    def finish(self, whole: Batch) -> None:
-        """See the whole training graph once more, after the last step. Must give the same from the same state."""
+    def finish(self, whole: Batch) -> Tensor:
+        """See the whole training graph once more, after the last step; returns its representations, as :meth:`embed`.
+
+        Must give the same from the same state.
+        """
+        return self.embed(whole)
 
     @abstractmethod
     def embed(self, whole: Batch) -> Tensor:

@@ -219,7 +219,7 @@ class GIRLMethod(Method):
         return _scaled(below, self.settings.whiten)
 
     @torch.no_grad()
-    def finish(self, whole: Batch) -> None:
+    def finish(self, whole: Batch) -> Tensor:
         r"""Fix the scales of the parts: the layers' to a mean length of 1, the features' to a share of their spread.
 
         A probe is fitted under a penalty on its weights, so a part of small spread is used as far as the labels pay for
@@ -227,7 +227,8 @@ class GIRLMethod(Method):
         the node's own.
         """
         self.scales.fill_(1)
-        features, *layers = self.embed(whole).split(self._widths(), 1)
+        out = self.embed(whole)
+        features, *layers = out.split(self._widths(), 1)
         if not self.encoder.settings.unit:
             lengths = torch.stack([part.square().sum(1).mean().sqrt() for part in layers])
             self.scales[1:] = 1 / lengths.clamp(min=1e-12)
@@ -235,6 +236,9 @@ class GIRLMethod(Method):
             spread = torch.stack([part.var(0, correction=0).sum() for part in layers]) * self.scales[1:].square()
             own = features.var(0, correction=0).sum().clamp(min=1e-12)
             self.scales[0] = self.encoder.settings.keep * (spread.sum() / own).sqrt()
+        for part, scale in zip((features, *layers), self.scales, strict=True):
+            part.mul_(scale)
+        return out
 
     @property
     def width(self) -> int:
@@ -249,7 +253,7 @@ class GIRLMethod(Method):
     def embed(self, whole: Batch) -> Tensor:
         """The representations of all nodes, computed layer by layer."""
         if not self.scales.any():
-            self.finish(whole)
+            return self.finish(whole)
         s = self.encoder.settings
         was_training = self.training
         self.eval()

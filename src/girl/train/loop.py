@@ -18,6 +18,7 @@ from girl.data.clusters import members, partition
 from girl.errors import InputError
 from girl.kernel.check import EqualRowsError, NotFiniteError, check_choice, check_number, check_whole
 from girl.methods.base import Batch, Method
+from girl.phases import phase
 from girl.train.checkpoint import load_newest, numbered, save_numbered
 from girl.train.progress import TrainingProgress
 
@@ -213,10 +214,12 @@ def fit(
         )
     trainer = Trainer(method, settings, whole.x.device)
     # Its own source of randomness: what is prepared is the same in the first sitting and in a resumed one.
-    method.prepare(whole, torch.Generator(whole.x.device).manual_seed(settings.seed))
+    with phase(console, "preparing what is to be explained"):
+        method.prepare(whole, torch.Generator(whole.x.device).manual_seed(settings.seed))
     if folder is not None:
         _resume(trainer, folder, resume, about or {})
-    parts = members(partition(whole.graph, settings.clusters, settings.seed)) if settings.clusters > 1 else []
+    with phase(console, "cutting the graph into parts"):
+        parts = members(partition(whole.graph, settings.clusters, settings.seed)) if settings.clusters > 1 else []
     good = _snapshot(trainer)
     with TrainingProgress(settings.epochs, trainer.epoch, console) as progress:
         while not trainer.done:

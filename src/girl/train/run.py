@@ -23,6 +23,7 @@ from girl.methods.girl import GIRLMethod
 from girl.nn.encoder import EncoderSettings
 from girl.nn.features import Features
 from girl.nn.graph import Graph, check_edges
+from girl.phases import phase
 from girl.train.checkpoint import DamagedError, load, save
 from girl.train.loop import History, Resume, fit
 from girl.train.recipe import Recipe
@@ -43,6 +44,8 @@ class Run:
     about: dict[str, Any] = field(default_factory=dict)
     """What it was trained on, in plain values."""
     history: History = field(default_factory=History)
+    vectors: Tensor | None = None
+    """Representations of the training graph (n × k), right after training."""
 
     def embed(self, whole: Batch) -> Tensor:
         """Representations of all nodes of a graph (n × k)."""
@@ -103,8 +106,8 @@ def embed_untrained(whole: Batch, recipe: Recipe, part: Batch | None = None) -> 
     part = whole if part is None else part
     method = untrained(whole.x.shape[1], settle(recipe, part), whole.x.device)
     method.prepare(part, torch.Generator(whole.x.device).manual_seed(recipe.train.seed))
-    method.finish(part)
-    return method.embed(whole)
+    vectors = method.finish(part)
+    return vectors if part is whole else method.embed(whole)
 
 
 def embed_weightless(whole: Batch, recipe: Recipe) -> Tensor:
@@ -172,8 +175,8 @@ def pretrain(
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     history = fit(method, whole, recipe.train, folder=folder, resume=resume, about=about, console=console)
-    method.finish(whole)
-    run = Run(recipe, method, about, history)
+    with phase(console, "embedding"):
+        run = Run(recipe, method, about, history, method.finish(whole))
     if out is not None:
         save_run(run, out)
     return run
