@@ -28,3 +28,11 @@ def test_nan_is_refused(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         write_json(tmp_path / "a.json", float("nan"))
     assert not list(tmp_path.iterdir())
+
+
+def test_what_a_kill_would_leave_is_no_result(tmp_path):
+    with replacing(tmp_path / "cora.json") as beside:
+        beside.write_text("half")
+        assert beside.parent == tmp_path
+        assert not list(tmp_path.rglob("*.json"))
+    assert list(tmp_path.rglob("*.json")) == [tmp_path / "cora.json"]

@@ -50,7 +50,7 @@ def load(name: str, root: Path | str | None = None, mirror: Path | str | None = 
 def fetch(
     name: str, root: Path | str | None = None, mirror: Path | str | None = None, again: bool = False
 ) -> NodeDataset:
-    """Bring a dataset into the cache and load it; ``again`` throws away what is there first, a stand-in too."""
+    """Bring a dataset into the cache and load it; ``again`` replaces what is there, once it has come."""
     return store.fetch(find(name), store.cache_root(root), store.mirror_root(mirror), again=again)
 
 

@@ -13,9 +13,13 @@ from typing import Any
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A path beside ``path`` to write to; it takes the place of ``path`` when the block ends well, and goes if not."""
+    """A path beside ``path`` to write to; it takes the place of ``path`` when the block ends well, and goes if not.
+
+    It ends in ``.part``: what a killed process leaves is never taken for a result. A writer that goes by the suffix
+    must be told the format.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
     beside = Path(name)
     try:

@@ -53,8 +53,16 @@ def test_vectors_booleans_and_whole_numbers(tmp_path):
         ("gone.csv", None, ("gone.csv", "no such file")),
         ("m.xls", "1", (".xls", ".parquet")),
         ("empty.csv", "", ("empty", "two rows")),
-        ("word.csv", "a,b\n1,2\n3,x\n", ("column 'b'", "row 3", "'x'", "not a number")),
-        ("hole.csv", "a,b\n1,2\n3,\n", ("row 2", "column 'b'", "missing")),
+        ("blank.csv", "\n1,2\n", ("row 1 is empty",)),
+        ("word.csv", "a,b\n1,2\n3,x\n", ("row 3, column 'b': 'x' is not a number",)),
+        ("hole.csv", "a,b\n1,2\n3,\n", ("row 3, column 'b' is missing",)),
+        ("nan.csv", "a,b\n1,2\n3,nan\n", ("row 3, column 'b' is missing",)),
+        ("column.csv", "a,b\n1,\n3,\n", ("row 2, column 'b' is missing", "2 such cells")),
+        ("bareword.csv", "1,2\n3,4\n5,x\n", ("row 3, column 'column_2': 'x' is not a number",)),
+        ("barehole.csv", "1,2\n3,4\n5,\n", ("row 3, column 'column_2' is missing",)),
+        ("firsthole.csv", "1,\n3,4\n5,6\n", ("row 1 holds both '1' and ''", "fill the gap")),
+        ("firstna.tsv", "NA\t2\n3\t4\n", ("row 1 holds both '2' and 'NA'", "fill the gap")),
+        ("numbered.csv", "id,0,1\n3,4,5\n", ("row 1 holds both '0' and 'id'", "name every column")),
         ("bad.npy", "not an array", ("bad.npy", "cannot be read")),
     ],
 )
@@ -79,3 +87,23 @@ def test_a_pickle_is_never_run(tmp_path):
     np.save(tmp_path / "p.npy", np.array([print], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="cannot be read"):
         read_matrix(tmp_path / "p.npy")
+
+
+def test_rows_and_columns_of_arrays_and_parquet_are_counted_from_one(tmp_path):
+    np.save(tmp_path / "m.npy", np.array([[1, 2], [3, np.nan]]))
+    with pytest.raises(InputError, match="row 2, column 2 is missing"):
+        read_matrix(tmp_path / "m.npy")
+    pl.DataFrame({"a": [1.0, 3.0], "b": [2.0, None]}).write_parquet(tmp_path / "m.parquet")
+    with pytest.raises(InputError, match="row 2, column 'b' is missing"):
+        read_matrix(tmp_path / "m.parquet")
+    pl.DataFrame({"a": ["1", "x"]}).write_parquet(tmp_path / "w.parquet")
+    with pytest.raises(InputError, match="row 2, column 'a': 'x' is not a number"):
+        read_matrix(tmp_path / "w.parquet")
+    pl.DataFrame({"a": [[1], [2]]}).write_parquet(tmp_path / "l.parquet")
+    with pytest.raises(InputError, match="column 'a' holds List.*not numbers"):
+        read_matrix(tmp_path / "l.parquet")
+
+
+def test_a_comma_in_a_name_is_part_of_it(tmp_path):
+    (tmp_path / "m.csv").write_text('"a,1",b\n1,2\n3,4\n')
+    np.testing.assert_array_equal(read_matrix(tmp_path / "m.csv", ["a,1"]), [[1], [3]])

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 import torch
-from torch.serialization import safe_globals
+from torch.serialization import add_safe_globals
 
 from girl import datasets
 from girl.data import store
@@ -73,8 +73,9 @@ def test_ogb_reads_the_same_from_a_stand_in(name, tmp_path, monkeypatch):
 
     datasets.make_stand_in(name, tmp_path, scale=0.001)
     ours = datasets.load(name, tmp_path)
-    with safe_globals([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]):
-        theirs = nodeproppred.PygNodePropPredDataset(name, str(tmp_path))
+    # For good: torch_geometric has allowed some of them itself, and leaving a block would take that back.
+    add_safe_globals([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage])
+    theirs = nodeproppred.PygNodePropPredDataset(name, str(tmp_path))
     data = theirs[0]
     assert torch.equal(ours.data.edge_index, data.edge_index)
     assert torch.equal(ours.data.x, data.x)
@@ -92,6 +93,18 @@ def test_real_data_is_never_overwritten(tmp_path):
     assert (folder / "data.json").read_text() == "{}"
 
 
+def test_a_part_of_real_data_is_not_overwritten_and_an_empty_folder_is_none(tmp_path):
+    folder = tmp_path / "ogbn_arxiv"
+    folder.mkdir()
+    datasets.make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)
+    (folder / "raw" / "edge.csv.gz").unlink()
+    datasets.make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)  # half a stand-in is no loss
+    (folder / "raw" / "edge.csv.gz").unlink()
+    (folder / store.MARKER).unlink()
+    with pytest.raises(InputError, match="a part of the real ogbn-arxiv is in the cache"):
+        datasets.make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)
+
+
 def test_a_new_stand_in_replaces_the_old_one_and_its_graph(tmp_path):
     loads = []
     for seed in (0, 1, 0):
@@ -107,11 +120,16 @@ def test_a_stand_in_in_a_mirror_stays_one(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "scale", "words"), [("cora", 1.0, "cora: has no stand-in"), ("wikics", 0.0, "scale: given 0.0")]
+    ("name", "scale", "seed", "words"),
+    [
+        ("cora", 1.0, 0, "cora: has no stand-in"),
+        ("wikics", 0.0, 0, "scale: given 0.0"),
+        ("wikics", 0.01, -1, "seed: given -1, expected .* at least 0"),
+    ],
 )
-def test_what_cannot_be_made_is_said(name, scale, words, tmp_path):
+def test_what_cannot_be_made_is_said(name, scale, seed, words, tmp_path):
     with pytest.raises(InputError, match=words):
-        datasets.make_stand_in(name, tmp_path, scale=scale)
+        datasets.make_stand_in(name, tmp_path, scale=scale, seed=seed)
 
 
 def test_a_damaged_stand_in_is_named(tmp_path):

@@ -112,6 +112,12 @@ def test_a_strength_is_judged_with_its_neighbours():
     assert choose([0.7] * len(STRENGTHS)) == 0
 
 
+def test_validation_may_serve_as_test(blobs):
+    h, y = blobs(N, 20)
+    found = probe(h, y, Split(SPLIT.train, SPLIT.val, SPLIT.val))
+    assert found.val == found.test
+
+
 def test_half_decades():
     assert len(STRENGTHS) == 15
     assert STRENGTHS[2] / STRENGTHS[0] == pytest.approx(10)
@@ -124,11 +130,16 @@ def test_half_decades():
         ({"h": torch.full((N, 2), float("nan"))}, "diverged"),
         ({"y": torch.zeros(N + 1)}, "one row for each row of h"),
         ({"multilabel": True}, "multilabel=True"),
+        ({"h": torch.rand(N, 0)}, "at least one column"),
+        ({"h": torch.rand(N, 0), "kind": "mlp"}, "at least one column"),
         ({"y": torch.zeros(N).long()}, "same label"),
         ({"y": torch.full((N,), -1)}, "without a label"),
+        ({"y": (NODES % 2).float().where(NODES < N - 1, torch.nan)}, "test nodes without a label"),
         ({"kind": "svm"}, "'linear' or 'mlp'"),
         ({"split": Split(NODES[:5], NODES[:0], NODES[5:])}, "no val nodes"),
         ({"split": Split(NODES[:5], NODES[5:6], NODES + 1)}, "expected 0 to 299"),
+        ({"split": Split(NODES[:100], NODES[:100], NODES[:100])}, "100 train nodes that are val or test"),
+        ({"split": Split(NODES[:100], NODES[100:200], NODES[99:])}, "1 train nodes .* such as 99"),
     ],
 )
 def test_mistakes_are_named(change, message):

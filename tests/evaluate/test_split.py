@@ -139,3 +139,10 @@ def test_several_labels_count_as_known_if_all_are():
 
 def test_names_are_shown():
     assert repr(PROTOCOLS["public"]) == "<protocol public>"
+
+
+@pytest.mark.parametrize("name", ["full", "random-10-10-80"])
+def test_a_graph_without_labels_is_named(name):
+    masks = dataset(40).fixed
+    with pytest.raises(InputError, match=r"bare: given a graph without labels \(y\)"):
+        get(name).split(NodeDataset("bare", Data(num_nodes=40), 4, fixed=masks))

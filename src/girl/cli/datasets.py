@@ -62,7 +62,7 @@ def fetch(
 
     Args:
         name: as `girl datasets` lists it.
-        again: throw away the cached copy, damaged or stand-in, and fetch it anew.
+        again: fetch it anew, and replace the cached copy, damaged or stand-in, once it has come.
         data_root: folder of fetched data; GIRL_DATA, or the user's cache folder, if not given.
         mirror: folder of raw files to copy from; GIRL_MIRROR if not given.
     """

@@ -81,9 +81,22 @@ def _check_gzip(path: Path) -> None:
             pass
 
 
+def _check_text(path: Path) -> None:
+    """The two ways in which text is not the file at all; that lines are missing is told by their counts."""
+    with path.open("rb") as file:
+        first, second = file.readline(), file.readline()
+    if first.lstrip().startswith(b"<"):
+        raise ValueError("a web page")
+    if not second:
+        raise ValueError("one line only")
+
+
 _CHECKS: dict[str, Callable[[Path], None]] = {
     ".npz": _check_zip,
     ".npy": _check_npy,
     ".json": _check_json,
     ".gz": _check_gzip,
+    ".txt": _check_text,
+    ".edgelist": _check_text,
+    ".index": _check_text,
 }

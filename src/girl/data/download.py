@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import shutil
 import urllib.request
 import zipfile
@@ -53,8 +54,11 @@ def _download_ogb(entry: Entry, root: Path) -> None:
 
 def _fetch(url: str, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with urllib.request.urlopen(url, timeout=TIMEOUT) as answer, path.open("wb") as file:
-        shutil.copyfileobj(answer, file, 1 << 20)
-        expected = answer.headers.get("Content-Length")
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer, path.open("wb") as file:
+            shutil.copyfileobj(answer, file, 1 << 20)
+            expected = answer.headers.get("Content-Length")
+    except http.client.HTTPException as error:  # not an OSError, though a broken connection is what it means
+        raise OSError(f"{url}: {type(error).__name__} ({error})") from error
     if expected is not None and path.stat().st_size != int(expected):
         raise OSError(f"{url}: {path.stat().st_size:,} of {int(expected):,} bytes arrived")

@@ -18,7 +18,7 @@ from girl.files import replacing
 from girl.kernel.sparse import csr
 
 #: Raised when what is written, or how raw files are read, changes: older files are then made anew.
-FORMAT = 2
+FORMAT = 3
 
 _PARTS = ("train", "validation", "test")
 
@@ -52,28 +52,35 @@ def write_graph(path: Path, dataset: NodeDataset) -> None:
         "stand_in": dataset.stand_in,
         "crc32": _checksum(tensors),
     }
+    text = json.dumps(about)
     with replacing(path) as beside:
         try:
-            save_file(tensors, beside, metadata={"girl": json.dumps(about)})
+            save_file(tensors, beside, metadata={"girl": text, "crc32": str(zlib.crc32(text.encode()))})
         except SafetensorError as error:  # a full disk, in its words
             raise OSError(str(error)) from error
 
 
-def read_about(path: Path) -> dict[str, Any]:
-    """The description in the header; raises :class:`UnusableError`."""
+def read_about(path: Path, name: str) -> dict[str, Any]:
+    """The description in the header; raises :class:`UnusableError` unless it is that of the dataset ``name``."""
     try:
         with safe_open(path, framework="pt") as file:
-            about: dict[str, Any] = json.loads((file.metadata() or {})["girl"])
-    except Exception as error:  # safetensors has its own error type, JSON and the key two more
+            header = file.metadata() or {}
+        about: dict[str, Any] = json.loads(header["girl"])
+        current = about["format"] == FORMAT
+    except Exception as error:  # safetensors has its own error type, JSON and the keys more
         raise UnusableError(f"{path}: damaged") from error
-    if about.get("format") != FORMAT:
+    if not current:
         raise UnusableError(f"{path}: of another version of girl")
+    if header.get("crc32") != str(zlib.crc32(header["girl"].encode())):
+        raise UnusableError(f"{path}: damaged")
+    if about["name"] != name:
+        raise UnusableError(f"{path}: holds {about['name']}, not {name}")
     return about
 
 
-def read_graph(path: Path) -> NodeDataset:
-    """The dataset in ``path``; raises :class:`UnusableError` unless every byte is as it was written."""
-    about = read_about(path)
+def read_graph(path: Path, name: str) -> NodeDataset:
+    """The dataset ``name`` in ``path``; raises :class:`UnusableError` unless every byte is as it was written."""
+    about = read_about(path, name)
     try:
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
@@ -103,8 +110,9 @@ def read_graph(path: Path) -> NodeDataset:
 
 
 def _checksum(tensors: dict[str, Tensor]) -> int:
-    """Safetensors notices a short file but not a changed one."""
+    """Of names, types, shapes and values: safetensors notices a short file but not a changed one."""
     value = 0
-    for name in sorted(tensors):
-        value = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, value)
+    for name, tensor in sorted(tensors.items()):
+        value = zlib.crc32(f"{name} {tensor.dtype} {list(tensor.shape)}".encode(), value)
+        value = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().data, value)
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,14 +15,12 @@ from girl.errors import InputError
 
 SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet")
 
-#: Rows of a table that stand above the first row of data in an editor: the header.
-_HEADER_ROWS = 1
-
 
 def read_matrix(path: Path, columns: Sequence[str] | None = None) -> NDArray[np.float64]:
     """The numbers in ``path``, n x d; of a table, those of ``columns`` or of all columns.
 
     A CSV or TSV file whose first line is all numbers has no header: its columns are called column_1, column_2, ...
+    Messages count its rows as an editor does its lines, those of other files from the first row of data, both from 1.
     """
     if not path.exists():
         raise InputError(f"{path}: no such file; give the path of a {', '.join(SUFFIXES)} file")
@@ -30,7 +29,7 @@ def read_matrix(path: Path, columns: Sequence[str] | None = None) -> NDArray[np.
     try:
         if path.suffix in (".npy", ".npz"):
             return _read_array(path, columns)
-        return _table_numbers(path, _read_table(path), columns)
+        return _table_numbers(path, *_read_table(path), columns)
     except InputError:
         raise
     except Exception as error:
@@ -46,21 +45,30 @@ def _read_array(path: Path, columns: Sequence[str] | None) -> NDArray[np.float64
     array = scipy.sparse.load_npz(path).toarray() if path.suffix == ".npz" else np.load(path, allow_pickle=False)
     if array.ndim not in (1, 2) or array.dtype.kind not in "fiub":
         raise InputError(f"{path}: given {array.dtype} of shape {array.shape}, expected numbers with one or two axes")
-    return _finite(path, np.atleast_2d(array.T).T.astype(np.float64), None)
+    return _finite(path, np.atleast_2d(array.T).T.astype(np.float64), None, 1)
 
 
-def _read_table(path: Path) -> pl.DataFrame:
+def _read_table(path: Path) -> tuple[pl.DataFrame, int]:
+    """The table and the number of its first row of data."""
     if path.suffix == ".parquet":
-        return pl.read_parquet(path)
+        return pl.read_parquet(path), 1
     separator = "\t" if path.suffix == ".tsv" else ","
-    with path.open(encoding="utf-8-sig") as file:
-        first = file.readline().strip()
-    if not first:
-        raise InputError(f"{path}: is empty; expected at least two rows of numbers")
-    headless = all(_is_number(cell) for cell in first.split(separator))
-    table = pl.read_csv(path, separator=separator, has_header=not headless, infer_schema_length=None)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        first = next(csv.reader(file, delimiter=separator), [])
+    if not any(cell.strip() for cell in first):
+        raise InputError(f"{path}: row 1 is empty; expected a header, or the first of at least two rows of numbers")
+    words = [cell for cell in first if not _is_number(cell)]
+    if words and len(words) < len(first):
+        number = next(filter(_is_number, first))
+        raise InputError(
+            f"{path}: row 1 holds both {number!r} and {words[0]!r}; expected a header without numbers, "
+            "or numbers only: name every column, or fill the gap"
+        )
+    table = pl.read_csv(path, separator=separator, has_header=bool(words), infer_schema_length=None)
+    if words:
+        return table, 2
     # Versions of polars count from 0 or from 1.
-    return table.rename(dict(zip(table.columns, _numbered(table.width), strict=True))) if headless else table
+    return table.rename(dict(zip(table.columns, _numbered(table.width), strict=True))), 1
 
 
 def _numbered(width: int) -> list[str]:
@@ -69,35 +77,38 @@ def _numbered(width: int) -> list[str]:
 
 def _is_number(cell: str) -> bool:
     try:
-        float(cell.strip().strip('"'))
+        float(cell)
     except ValueError:
         return False
     return True
 
 
-def _table_numbers(path: Path, table: pl.DataFrame, columns: Sequence[str] | None) -> NDArray[np.float64]:
+def _table_numbers(path: Path, table: pl.DataFrame, first: int, columns: Sequence[str] | None) -> NDArray[np.float64]:
     for name in columns or ():
         if name not in table.columns:
             raise InputError(f"{path}: has no column {name!r}; its columns are {', '.join(table.columns)}")
     table = table.select(list(columns)) if columns else table
     for name in table.columns:
-        column = table[name]
-        if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
-            number = column.cast(pl.Float64, strict=False)
-            bad = (number.is_null() & column.is_not_null()).arg_true()
-            at = f"row {bad[0] + 1 + _HEADER_ROWS}: {column[bad[0]]!r}, " if len(bad) else ""
-            raise InputError(
-                f"{path}: column {name!r} holds {at}not a number; choose the numeric columns by name, or convert it"
-            )
-    return _finite(path, table.cast(pl.Float64).to_numpy(), table.columns)
+        column, remedy = table[name], "choose the numeric columns by name, or convert it"
+        # A column of nothing, or of numbers and the word nan, is one of words too: its gaps are told below.
+        if column.dtype in (pl.String, pl.Null):
+            bad = (column.cast(pl.Float64, strict=False).is_null() & column.is_not_null()).arg_true()
+            if len(bad):
+                raise InputError(
+                    f"{path}: row {first + bad[0]}, column {name!r}: {column[bad[0]]!r} is not a number; {remedy}"
+                )
+        elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+            raise InputError(f"{path}: column {name!r} holds {column.dtype}, not numbers; {remedy}")
+    return _finite(path, table.cast(pl.Float64).to_numpy(), table.columns, first)
 
 
-def _finite(path: Path, array: NDArray[np.float64], names: Sequence[str] | None) -> NDArray[np.float64]:
+def _finite(path: Path, array: NDArray[np.float64], names: Sequence[str] | None, first: int) -> NDArray[np.float64]:
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         row, column = bad[0]
-        where = f"column {names[column]!r}" if names else f"column {column}"
+        where = f"column {names[column]!r}" if names else f"column {column + 1}"
         raise InputError(
-            f"{path}: row {row + 1}, {where} is missing or not finite ({len(bad)} such cells); drop or fill them first"
+            f"{path}: row {first + row}, {where} is missing or not finite ({len(bad)} such cells); "
+            "drop or fill them first"
         )
     return array

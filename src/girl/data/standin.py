@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -37,10 +36,14 @@ def make_stand_in(entry: Entry, root: Path, scale: float = 1.0, seed: int = 0) -
         )
     if not 0 < scale <= 1:
         raise InputError(f"scale: given {scale}, expected more than 0 and at most 1")
+    if seed < 0:
+        raise InputError(f"seed: given {seed}, expected a whole number of at least 0")
     folder = root / entry.part
-    if store.at_hand(entry, root, None) == "cached" or (folder.exists() and not store.is_stand_in(entry, root)):
+    found = store.at_hand(entry, root, None)
+    if found == "cached" or (found == "incomplete" and not store.is_stand_in(entry, root)):
+        what = "the real" if found == "cached" else "a part of the real"
         raise InputError(
-            f"{folder}: the real {entry.name} is in the cache and is not overwritten; "
+            f"{folder}: {what} {entry.name} is in the cache and is not overwritten; "
             "choose another folder for the stand-in by --data-root"
         )
     with store.scratch_folder(entry, root) as scratch:
@@ -50,8 +53,7 @@ def make_stand_in(entry: Entry, root: Path, scale: float = 1.0, seed: int = 0) -
         _WRITERS[entry.family](entry, fresh, nodes, round(entry.edges * scale), np.random.default_rng(seed))
         store.write_marker(fresh, scale, seed)
         store.graph_file(entry, root).unlink(missing_ok=True)
-        shutil.rmtree(folder, ignore_errors=True)  # an older stand-in
-        store.place(entry, scratch, root)
+        store.place(entry, scratch, root, replace=True)  # of an older stand-in
     return folder
 
 

@@ -2,18 +2,20 @@
 
 Below the cache root are the raw files, laid out as in a mirror, and ``graphs/NAME.safetensors``, what was read from
 them. Raw files arrive in a scratch folder beside, are read there, and take their place by a rename once they have
-been found whole: neither an interruption nor a damaged file leaves anything in the cache.
+been found whole: neither an interruption nor a damaged file leaves anything in the cache, or takes anything from it.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
 import sys
 import tempfile
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,17 +25,23 @@ from girl.data.registry import DATASETS, Entry
 from girl.errors import InputError
 
 if TYPE_CHECKING:
-    from girl.data.dataset import NodeDataset
+    from girl.data.dataset import Masks, NodeDataset
 
 #: A file of this name in a raw folder says that a random graph is in the place of the data.
 MARKER = "stand-in.json"
+
+#: Seconds without a change after which a scratch folder counts as left by an interrupted run.
+ABANDONED = 24 * 3600
+
+#: Protocols whose splits are files: without them the dataset does not offer these.
+_FILED = ("public", "geom-gcn", "ogb")
 
 
 class _DamagedError(Exception):
     """A raw file cannot be used: its name in the dataset's folder, if known, and what is wrong."""
 
     def __init__(self, file: str, problem: str) -> None:
-        super().__init__(f"{file} {problem}")
+        super().__init__(f"{file} {problem}".strip())
         self.file, self.problem = file, problem
 
 
@@ -68,28 +76,26 @@ def load(entry: Entry, root: Path, mirror: Path | None) -> NodeDataset:
     """The dataset, from wherever it is nearest."""
     if not entry.part:
         return _read(entry, root)
-    if (found := _cached(entry, root, mirror)) is not None:
-        return found
-    return _make(entry, root, mirror)
+    _check_apart(root, mirror)
+    if (found := _cached(entry, root)) is None:
+        return _make(entry, root, mirror)
+    # Splits that could not be had before may be now.
+    places = [place for place in (root, mirror) if place is not None]
+    if set(entry.protocols) - set(found.protocols) and any(
+        _complete(place, entry.splits_part, entry.splits_files) for place in places
+    ):
+        more = _add_splits(entry, found, root, mirror)
+        return found if more is found else _keep(entry, more, root)
+    return found
 
 
 def fetch(entry: Entry, root: Path, mirror: Path | None, again: bool = False) -> NodeDataset:
-    """Bring the dataset into the cache; ``again`` throws away what is there and fetches it anew."""
-    if again and entry.part:
-        with _writing(root):
-            discard(entry, root)
-    return load(entry, root, mirror)
-
-
-def discard(entry: Entry, root: Path) -> None:
-    """Remove the raw files, what was read from them, and what interrupted runs left."""
-    for other in DATASETS.values():
-        if other.part == entry.part:  # two datasets may be read from the same files
-            graph_file(other, root).unlink(missing_ok=True)
-    for part in filter(None, (entry.part, entry.splits_part)):
-        shutil.rmtree(root / part, ignore_errors=True)
-    for scratch in root.glob(f"{_scratch_prefix(entry)}*"):
-        shutil.rmtree(scratch, ignore_errors=True)
+    """Bring the dataset into the cache; ``again`` fetches it anew, and then throws away what was there."""
+    if not (again and entry.part):
+        return load(entry, root, mirror)
+    _check_apart(root / entry.part, None if mirror is None else mirror / entry.part)
+    _sweep(entry, root)
+    return _make(entry, root, mirror, again=True)
 
 
 def is_stand_in(entry: Entry, root: Path) -> bool:
@@ -98,7 +104,10 @@ def is_stand_in(entry: Entry, root: Path) -> bool:
 
 
 def at_hand(entry: Entry, root: Path, mirror: Path | None) -> str:
-    """Where :func:`load` would find the dataset: built in, cached, stand-in, mirror or download."""
+    """Where :func:`load` would find the dataset: built in, cached, stand-in, mirror or download.
+
+    Raw files in the cache or the mirror that lack one are incomplete: :func:`load` would say which.
+    """
     if not entry.part:
         return "built in"
     if _complete(root, entry.part, entry.files):
@@ -107,22 +116,43 @@ def at_hand(entry: Entry, root: Path, mirror: Path | None) -> str:
         from girl.data.graphfile import UnusableError, read_about
 
         with suppress(UnusableError):
-            return "stand-in" if read_about(graph_file(entry, root))["stand_in"] else "cached"
-    if mirror is not None and _complete(mirror, entry.part, entry.files):
-        return "stand-in (mirror)" if is_stand_in(entry, mirror) else "mirror"
-    return "download"
+            return "stand-in" if read_about(graph_file(entry, root), entry.name)["stand_in"] else "cached"
+    if _occupied(root / entry.part):
+        return "incomplete"
+    if mirror is None or not _occupied(mirror / entry.part):
+        return "download"
+    if not _complete(mirror, entry.part, entry.files):
+        return "incomplete"
+    return "stand-in (mirror)" if is_stand_in(entry, mirror) else "mirror"
 
 
-def place(entry: Entry, scratch: Path, root: Path) -> None:
-    """Move the raw files of ``entry`` from ``scratch`` to their place below ``root``; each folder in one step."""
+def place(entry: Entry, scratch: Path, root: Path, replace: bool = False) -> None:
+    """Move the raw files of ``entry`` from ``scratch`` to their place below ``root``; each folder in one step.
+
+    What is there stays if it is whole, since another process may be reading it, unless it is to be replaced.
+    """
     for part in filter(None, (entry.part, entry.splits_part)):
-        if (scratch / part).is_dir() and not _occupied(root / part):
-            (root / part).parent.mkdir(parents=True, exist_ok=True)
-            try:
-                (scratch / part).rename(root / part)
-            except OSError:  # another process has placed its copy in the meantime: as good as ours
-                if not _occupied(root / part):
-                    raise
+        if (scratch / part).is_dir():
+            _place(entry, scratch, root, part, replace)
+
+
+def _place(entry: Entry, scratch: Path, root: Path, part: str, replace: bool) -> None:
+    new, there, old = scratch / part, root / part, scratch / ".old" / part
+    there.parent.mkdir(parents=True, exist_ok=True)
+    if replace:
+        old.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            there.rename(old)
+    try:
+        new.rename(there)  # fails if there are files already
+    except OSError:
+        if _whole(entry, root, part):  # another process has placed its copy in the meantime: as good as ours
+            return
+        if replace:
+            with suppress(OSError):
+                old.rename(there)
+            raise
+        _place(entry, scratch, root, part, replace=True)
 
 
 @contextmanager
@@ -139,6 +169,23 @@ def scratch_folder(entry: Entry, root: Path) -> Iterator[Path]:
 
 def _scratch_prefix(entry: Entry) -> str:
     return f".{entry.part.replace('/', '-')}."
+
+
+def _sweep(entry: Entry, root: Path) -> None:
+    """Remove what interrupted runs left; a folder that was written to of late may be another process's."""
+    for scratch in root.glob(f"{_scratch_prefix(entry)}*"):
+        with suppress(OSError):  # its owner may remove it meanwhile
+            touched = max(path.lstat().st_mtime for path in (scratch, *scratch.rglob("*")))
+            if time.time() - touched > ABANDONED:
+                shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _check_apart(cache: Path, mirror: Path | None) -> None:
+    if mirror is not None and cache.resolve() == mirror.resolve():
+        raise InputError(
+            f"{cache}: given as the cache and as the mirror, which is only read; "
+            "choose another folder by --data-root or GIRL_DATA, or do without the mirror"
+        )
 
 
 @contextmanager
@@ -159,41 +206,31 @@ def _occupied(folder: Path) -> bool:
     return folder.is_dir() and any(folder.iterdir())
 
 
-def _cached(entry: Entry, root: Path, mirror: Path | None) -> NodeDataset | None:
+def _whole(entry: Entry, root: Path, part: str) -> bool:
+    """Whether a folder of raw files has them all; splits are small enough to be read as well."""
+    if part == entry.part:
+        return _complete(root, part, entry.files)
+    try:
+        _splits(entry, root)
+    except _DamagedError:
+        return False
+    return True
+
+
+def _cached(entry: Entry, root: Path) -> NodeDataset | None:
     path = graph_file(entry, root)
     if not path.is_file():
         return None
     from girl.data.graphfile import UnusableError, read_graph
 
     try:
-        found = read_graph(path)
+        return read_graph(path, entry.name)
     except UnusableError as error:
         warnings.warn(f"{error}; it is made anew from the raw files", stacklevel=5)
         return None
-    # Splits that could not be had before may be now.
-    places = [place for place in (root, mirror) if place is not None]
-    if set(entry.protocols) - set(found.protocols) and any(
-        _complete(place, entry.splits_part, entry.splits_files) for place in places
-    ):
-        return None
-    return found
 
 
-def _make(entry: Entry, root: Path, mirror: Path | None) -> NodeDataset:
-    """Read the raw files, after bringing them if need be, and keep what was read."""
-    if _occupied(root / entry.part):
-        try:
-            with scratch_folder(entry, root) as scratch:
-                _bring_splits(entry, root, scratch, mirror, downloading=False)
-                place(entry, scratch, root)
-            found = _read(entry, root)
-        except _DamagedError as error:
-            raise InputError(
-                f"{root / entry.part / error.file}: {error.problem}; `girl datasets fetch {entry.name} --again` "
-                "throws the cached copy away and fetches it anew"
-            ) from error
-    else:
-        found = _bring(entry, root, mirror)
+def _keep(entry: Entry, found: NodeDataset, root: Path) -> NodeDataset:
     from girl.data.graphfile import write_graph
 
     with _writing(root):
@@ -201,7 +238,32 @@ def _make(entry: Entry, root: Path, mirror: Path | None) -> NodeDataset:
     return found
 
 
-def _bring(entry: Entry, root: Path, mirror: Path | None) -> NodeDataset:
+def _make(entry: Entry, root: Path, mirror: Path | None, again: bool = False) -> NodeDataset:
+    """Read the raw files, after bringing them if need be, and keep what was read."""
+    if again or not _occupied(root / entry.part):
+        return _keep(entry, _bring(entry, root, mirror, again), root)
+    try:
+        found = _read(entry, root)
+    except _DamagedError as error:
+        raise InputError(
+            f"{root / entry.part / error.file}: {error.problem}; `girl datasets fetch {entry.name} --again` "
+            "throws the cached copy away and fetches it anew"
+        ) from error
+    return _keep(entry, _add_splits(entry, found, root, mirror), root)
+
+
+def _add_splits(entry: Entry, found: NodeDataset, root: Path, mirror: Path | None) -> NodeDataset:
+    """What was found in the cache, with the splits that are at hand."""
+    if not entry.splits_part:
+        return found
+    with scratch_folder(entry, root) as scratch:
+        splits = _bring_splits(entry, root, scratch, mirror, downloading=False)
+        with _writing(root):
+            place(entry, scratch, root)
+    return _with_splits(entry, found, splits)
+
+
+def _bring(entry: Entry, root: Path, mirror: Path | None, again: bool) -> NodeDataset:
     """Raw files into the cache from the mirror or the network, once they have been read without fault."""
     from girl.data.download import download
 
@@ -212,7 +274,6 @@ def _bring(entry: Entry, root: Path, mirror: Path | None) -> NodeDataset:
                 _copy(mirrored, scratch, entry.part)
         else:
             download(entry, scratch)
-        _bring_splits(entry, root, scratch, mirror, downloading=mirrored is None)
         try:
             found = _read(entry, scratch)
         except _DamagedError as error:
@@ -223,28 +284,58 @@ def _bring(entry: Entry, root: Path, mirror: Path | None) -> NodeDataset:
             raise InputError(
                 f"{where}: {error.problem}; {remedy}, then `girl datasets fetch {entry.name} --again`"
             ) from error
+        splits = _bring_splits(entry, root, scratch, mirror, downloading=mirrored is None, again=again)
         with _writing(root):
-            place(entry, scratch, root)
-    return found
+            if again:
+                for other in DATASETS.values():
+                    if other.part == entry.part:  # two datasets may be read from the same files
+                        graph_file(other, root).unlink(missing_ok=True)
+            place(entry, scratch, root, replace=again)
+    return _with_splits(entry, found, splits)
 
 
-def _bring_splits(entry: Entry, root: Path, scratch: Path, mirror: Path | None, downloading: bool) -> None:
-    """The splits that the data can do without, if they are to be had."""
-    if not entry.splits_part or _complete(root, entry.splits_part, entry.splits_files):
-        return
-    if mirror is not None and _complete(mirror, entry.splits_part, entry.splits_files):
-        with _writing(root):
-            _copy(mirror, scratch, entry.splits_part)
-    elif downloading:
-        from girl.data.download import download_splits
+def _bring_splits(
+    entry: Entry, root: Path, scratch: Path, mirror: Path | None, downloading: bool, again: bool = False
+) -> Masks | None:
+    """The splits that the data can do without, from the first place that has them whole.
 
+    Those of the cache stay there, and are the last resort if it is to be filled ``again``; others go to ``scratch``.
+    """
+    part, files = entry.splits_part, entry.splits_files
+    ways: list[tuple[str, Callable[[], Path]]] = []
+    if mirror is not None and _complete(mirror, part, files):
+        ways.append((f"{mirror / part}: ", lambda: _copy_splits(entry, root, mirror, scratch)))
+    if part and downloading:
+        ways.append(("", lambda: _download_splits(entry, scratch)))
+    if _complete(root, part, files):
+        ways.insert(len(ways) if again else 0, (f"{root / part}: ", lambda: root))
+    problems = []
+    for where, bring in ways:
         try:
-            download_splits(entry, scratch)
-        except OSError as error:
-            shutil.rmtree(scratch / entry.splits_part, ignore_errors=True)
-            warnings.warn(
-                f"{entry.name}: without its geom-gcn splits, which could not be reached: {error}", stacklevel=7
-            )
+            return _splits(entry, bring())
+        except (_DamagedError, OSError) as error:
+            shutil.rmtree(scratch / part, ignore_errors=True)
+            problems.append(f"{where}{error}")
+    if problems:
+        warnings.warn(
+            f"{entry.name}: without its geom-gcn splits ({'; '.join(problems)}); "
+            f"`girl datasets fetch {entry.name} --again` looks for them anew",
+            stacklevel=6,
+        )
+    return None
+
+
+def _copy_splits(entry: Entry, root: Path, mirror: Path, scratch: Path) -> Path:
+    with _writing(root):
+        _copy(mirror, scratch, entry.splits_part)
+    return scratch
+
+
+def _download_splits(entry: Entry, scratch: Path) -> Path:
+    from girl.data.download import download_splits
+
+    download_splits(entry, scratch)
+    return scratch
 
 
 def _copy(mirror: Path, scratch: Path, part: str) -> None:
@@ -266,21 +357,21 @@ def _read(entry: Entry, root: Path) -> NodeDataset:
         raise _DamagedError(lacking[0], "is missing")
     try:
         data, fixed = readers.read(entry, root)
-        if _complete(root, entry.splits_part, entry.splits_files):
-            fixed["geom-gcn"] = readers.read_splits(entry, root)
+        classes = data.y.shape[1] if entry.multilabel else int(data.y.max()) + 1
+        nodes, features = data.x.shape
     except MemoryError:
         raise
     except Exception as error:  # a damaged file can make its reader fail in any way
-        file, problem = _diagnose(entry, root) or ("", f"cannot be read ({type(error).__name__}: {error})")
-        raise _DamagedError(file, problem) from error
-    classes = data.y.shape[1] if entry.multilabel else int(data.y.max()) + 1
+        raise _diagnosed(folder, entry.files, error) from error
     stand_in = is_stand_in(entry, root)
-    wrong = None if stand_in else mismatch(entry, data.x.shape[0], data.edge_index.shape[1], data.x.shape[1], classes)
+    wrong = None if stand_in else mismatch(entry, nodes, data.edge_index.shape[1], features, classes)
     if wrong is not None:
-        raise _DamagedError("", f"the files {wrong}: one is damaged, or they are not those of {entry.name}")
+        raise _DamagedError(
+            *damaged(folder, entry.files)
+            or ("", f"the files {wrong}: one is damaged, or they are not those of {entry.name}")
+        )
     if any(len(mask) != len(data.y) for masks in fixed.values() for mask in masks):
         raise _DamagedError("", "the splits are of another number of nodes")
-    kept = ("public", "geom-gcn", "ogb")
     return NodeDataset(
         name=entry.name,
         data=data,
@@ -288,19 +379,43 @@ def _read(entry: Entry, root: Path) -> NodeDataset:
         multilabel=entry.multilabel,
         inductive=entry.inductive,
         fixed=fixed,
-        protocols=tuple(p for p in entry.protocols if p not in kept or p in fixed),
+        protocols=_offered(entry, fixed),
         stand_in=stand_in,
     )
 
 
-def _diagnose(entry: Entry, root: Path) -> tuple[str, str] | None:
-    if (found := damaged(root / entry.part, entry.files)) is not None:
+def _splits(entry: Entry, root: Path) -> Masks:
+    """The splits below ``root`` that the data can do without; raises :class:`_DamagedError`."""
+    from girl.data import readers
+
+    folder = root / entry.splits_part
+    if lacking := missing(folder, entry.splits_files):
+        raise _DamagedError(lacking[0], "is missing")
+    try:
+        masks = readers.read_splits(entry, root)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise _diagnosed(folder, entry.splits_files, error) from error
+    if any(len(mask) != entry.nodes for mask in masks):
+        raise _DamagedError("", "the splits are of another number of nodes")
+    return masks
+
+
+def _with_splits(entry: Entry, found: NodeDataset, splits: Masks | None) -> NodeDataset:
+    if splits is None:
         return found
-    if entry.splits_part and _occupied(root / entry.splits_part):
-        found = damaged(root / entry.splits_part, entry.splits_files)
-        if found is not None:
-            return str(Path(os.path.relpath(entry.splits_part, entry.part)) / found[0]), found[1]
-    return None
+    fixed = found.fixed | {"geom-gcn": splits}
+    return dataclasses.replace(found, fixed=fixed, protocols=_offered(entry, fixed))
+
+
+def _offered(entry: Entry, fixed: dict[str, Masks]) -> tuple[str, ...]:
+    return tuple(p for p in entry.protocols if p not in _FILED or p in fixed)
+
+
+def _diagnosed(folder: Path, files: tuple[str, ...], error: Exception) -> _DamagedError:
+    reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    return _DamagedError(*damaged(folder, files) or ("", f"cannot be read ({reason})"))
 
 
 def write_marker(folder: Path, scale: float, seed: int) -> None:

@@ -173,6 +173,8 @@ def choose(scores: Sequence[float]) -> int:
 def _check(h: Tensor, y: Tensor, split: Split, multilabel: bool) -> None:
     if h.dim() != 2 or h.layout not in (torch.strided, torch.sparse_csr):
         raise InputError(f"h: given shape {tuple(h.shape)} and layout {h.layout}, expected n × d, dense or CSR")
+    if not h.shape[1]:
+        raise InputError(f"h: given shape {tuple(h.shape)}, expected at least one column")
     if y.dim() != (2 if multilabel else 1) or len(y) != len(h):
         expected = f"({len(h)}, classes) with multilabel=True" if multilabel else f"({len(h)},)"
         raise InputError(f"y: given shape {tuple(y.shape)}, expected {expected}: one row for each row of h")
@@ -183,5 +185,12 @@ def _check(h: Tensor, y: Tensor, split: Split, multilabel: bool) -> None:
             raise InputError(f"split: given no {name} nodes, expected at least one")
         if int(nodes.min()) < 0 or int(nodes.max()) >= len(h):
             raise InputError(f"split: given {name} nodes up to {int(nodes.max())}, expected 0 to {len(h) - 1}")
-        if bool((y[nodes] < 0).any()):
-            raise InputError(f"split: given {name} nodes without a label (-1), expected labelled ones only")
+        if not bool((y[nodes] >= 0).all()):
+            raise InputError(f"split: given {name} nodes without a label (-1 or NaN), expected labelled ones only")
+    # Validation and test may be the same: a search that must not see the test nodes scores on validation twice.
+    both = split.train[torch.isin(split.train, torch.cat([split.val, split.test]))]
+    if len(both):
+        raise InputError(
+            f"split: given {len(both)} train nodes that are val or test nodes too, such as {int(both[0])}, "
+            "expected none: leave them out of one"
+        )

@@ -183,7 +183,9 @@ def available(dataset: NodeDataset) -> list[str]:
 
 def labelled(dataset: NodeDataset) -> Tensor:
     """A mask of the nodes whose label is known, n; of several labels, all must be."""
-    y: Tensor = dataset.data.y
+    y: Tensor | None = dataset.data.y
+    if y is None:
+        raise InputError(f"{dataset.name}: given a graph without labels (y), expected one for each node, -1 if unknown")
     known = y >= 0  # -1 is unknown, and so is NaN
     return known.all(dim=1) if known.dim() == 2 else known
 
