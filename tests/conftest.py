@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,3 +27,31 @@ def mirror() -> Path:
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache of datasets that the tests of one process share; none of them may harm it."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def snippet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Runs blocks of a page one after another in one folder, in this process: a new one takes seconds to import torch.
+
+    `girl` is called by its entry point, which tests/test_cli.py starts as a program; other lines go to a shell.
+    """
+    from girl.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+    def run(language: str, code: str) -> None:
+        if language == "python":
+            exec(compile(code, "snippet", "exec"), {"__name__": "__main__"})
+            return
+        for line in code.strip().splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["girl"]:
+                with pytest.raises(SystemExit) as stop:
+                    main(words[1:])
+                assert not stop.value.code, line
+            elif words:
+                done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=300, check=False)
+                assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+    return run

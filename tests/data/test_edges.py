@@ -148,7 +148,9 @@ def test_a_torch_geometric_data(tmp_path):
     x[0, 3] = x[0, 7] = x[2, 7] = 1
     edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     torch.save(Data(x=x, edge_index=edge_index, y=torch.arange(4)), tmp_path / "d.pt")
+    allowed = set(torch.serialization.get_safe_globals())
     file = read_edge_file(tmp_path / "d.pt")
+    assert set(torch.serialization.get_safe_globals()) == allowed
     assert file.edges.read().rows() == [(0, 1), (1, 2)]
     assert file.nodes.read()["x"].to_list() == [[3, 7], [], [7], []]
     assert file.labels == ("y",)

@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 from girl.report.docs import render
@@ -59,11 +57,10 @@ def test_a_piece_never_names_a_figure_that_was_not_drawn(tmp_path):
             assert (tmp_path / figure).exists()
 
 
-def test_the_python_of_the_training_page_runs(tmp_path):
+def test_the_python_of_the_training_page_runs(snippet):
     page = (RESULTS.parent / "docs" / "training.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    snippet("python", code)
 
 
 def test_the_recipes_of_the_training_page_are_recipes(tmp_path):

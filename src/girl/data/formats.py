@@ -158,7 +158,10 @@ def _load_data(path: Path) -> dict[str, Any]:
     from torch_geometric.data.storage import GlobalStorage
 
     try:
-        with torch.serialization.safe_globals([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]):
+        # At the end of the block torch forbids what it allowed: what others had allowed before must not be among that.
+        known = torch.serialization.get_safe_globals()
+        ours = [kind for kind in (Data, DataEdgeAttr, DataTensorAttr, GlobalStorage) if kind not in known]
+        with torch.serialization.safe_globals(ours):
             found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         raise InputError(

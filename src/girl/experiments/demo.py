@@ -47,9 +47,9 @@ def run_demo(out: Path, console: Console) -> Demo:
     whole = batch_of(dataset.data, RECIPE.encoder)
     edges = dataset.data.edge_index.shape[1]
     console.print(f"digits: {whole.size:,} images, each joined to its ten nearest ({edges:,} edges)", highlight=False)
-    run = pretrain(
-        whole, RECIPE, out=out, about={"dataset": "digits", "protocol": PROTOCOL, "split": 0}, console=console
-    )
+    about = {"dataset": "digits", "protocol": PROTOCOL, "split": 0}
+    # Anew each time: seconds of training are not worth a refusal of what an older version left.
+    run = pretrain(whole, RECIPE, out=out, resume="never", about=about, console=console)
     plain = embed_untrained(whole, RECIPE)
     maps = {"raw pixels": raw(dataset.data), "untrained encoder": plain, "GIRL": run.embed(whole)}
     rule = splits.get(PROTOCOL)
