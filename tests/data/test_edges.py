@@ -258,3 +258,13 @@ def test_matrices_and_data_of_wrong_shape(tmp_path):
         torch.save(data, tmp_path / "a.pt")
         with pytest.raises(InputError, match=words):
             read_edge_file(tmp_path / "a.pt")
+
+
+@pytest.mark.parametrize("name", ["g.txt", "g.csv"])
+def test_letters_are_nodes_if_they_come_again(name, tmp_path):
+    sign = "," if name.endswith("csv") else " "
+    (tmp_path / name).write_text("".join(f"{a}{sign}{b}\n" for a, b in ("ab", "bc", "ca", "dd")))
+    file = read_edge_file(tmp_path / name)
+    assert file.edges.read().height == 4
+    (tmp_path / name).write_text("".join(f"{a}{sign}{b}\n" for a, b in (("u", "v"), ("x", "y"), ("y", "z"))))
+    assert read_edge_file(tmp_path / name).edges.read().height == 2

@@ -219,3 +219,12 @@ def test_what_training_ends_with_is_the_embedding(values):
     whole = batch_of(clustered(), recipe.encoder)
     run = pretrain(whole, recipe)
     assert torch.equal(run.vectors, run.embed(whole))
+
+
+def test_a_graph_of_three_nodes_is_trained_though_all_is_hidden_at_times():
+    data = Data(x=torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), edge_index=torch.tensor([[0], [1]]))
+    recipe = SMALL.with_values({"epochs": 40, "hidden": 4})
+    whole = batch_of(data, recipe.encoder)
+    run = pretrain(whole, recipe)
+    assert 0 < len(run.history.epochs) < 40
+    assert run.vectors.isfinite().all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import resources
 from typing import NoReturn
@@ -42,6 +43,8 @@ def main(tokens: Sequence[str] | None = None) -> None:
         tokens: what follows `girl` on the command line; by default what the shell gave.
     """
     tokens = sys.argv[1:] if tokens is None else list(tokens)
+    # For people: what is the matter, not the line of code that noticed.
+    warnings.formatwarning = lambda message, *_, **__: f"note: {message}\n"
     try:
         app(tokens)
     except InputError as error:

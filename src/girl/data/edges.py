@@ -88,8 +88,9 @@ def read_edge_file(path: Path, directed: bool = False) -> GraphFile:
         return read_graph_file(path, directed)
     table = open_table(path, _USUAL)
     notes = []
-    if not table.headless and len(table.columns) == 2 and not _USUAL & set(map(plain, table.columns)):
-        # Two unusual names: a header, or already the first edge? An edge, if one of them is a node further down.
+    named = any(plain(name) in _USUAL and len(name) > 1 for name in table.columns)
+    if not table.headless and len(table.columns) == 2 and not named:
+        # Two unusual names, or letters: a header, or already the first edge? An edge, if one is a node further down.
         frame = table.read().cast(pl.String)
         if any(bool(frame[column].str.strip_chars().is_in(list(table.columns)).any()) for column in table.columns):
             table = open_table(path, header=False)

@@ -15,14 +15,19 @@ EDGES, NODES = "edges.csv", "nodes.parquet"
 
 
 def export_graph(dataset: NodeDataset, folder: Path) -> tuple[Path, Path]:
-    """Write ``edges.csv`` (source, target) and ``nodes.parquet``; returns their paths.
+    """Write ``edges.csv`` (source, target; of an undirected graph each edge once) and ``nodes.parquet``.
 
     The node table has the columns id, label (or labels, a list, where a node has several) and either one for each
     feature, f0, f1 and so on, or, where most features are zero, ``features``: the list of those that are not.
+
+    Returns:
+        The paths of both.
     """
     data = dataset.data
     n = data.x.shape[0]
-    edges = pl.DataFrame(data.edge_index.T.numpy(), schema=["source", "target"])
+    edges = pl.DataFrame(data.edge_index.T.numpy(), schema=["source", "target"]).unique().sort(pl.all())
+    if edges.equals(edges.select(pl.col("target").alias("source"), pl.col("source").alias("target")).sort(pl.all())):
+        edges = edges.filter(pl.col("source") <= pl.col("target"))  # undirected: each edge once
     if dataset.multilabel:
         labels = pl.Series("labels", [row.nonzero().flatten().tolist() for row in data.y])
     else:
