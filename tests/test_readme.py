@@ -26,14 +26,14 @@ def test_python(code, snippet):
 def test_shell(block, snippet, tmp_path):
     """Lines run in order in one folder; `make` lines run in the project itself.
 
-    `make test` is what runs this, and `make bench` takes minutes and a quiet machine: of these two only that the
-    recipe stands is asked. Cloning needs a network.
+    `make test` is what runs this, tests/experiments/test_demo.py does what `make demo` does, and `make bench` takes
+    minutes and a quiet machine: of these only that the recipe stands is asked. Cloning needs a network.
     """
     for line in block.strip().splitlines():
         command = line.split("#")[0].strip()
         if not command or command.startswith(("git clone", "cd ")):
             continue
-        if command in ("make test", "make bench"):
+        if command in ("make demo", "make test", "make bench"):
             command = command.replace("make", "make -n")
         snippet("sh", f"cd {shlex.quote(str(ROOT))} && {command}" if command.startswith("make") else line)
 
