@@ -31,7 +31,7 @@ def test_shell(block, snippet, tmp_path):
     """
     for line in block.strip().splitlines():
         command = line.split("#")[0].strip()
-        if not command or command.startswith(("git clone", "cd ")):
+        if not command or command.startswith(("git clone", "cd ", ". .venv")):
             continue
         if command in ("make demo", "make test", "make bench"):
             command = command.replace("make", "make -n")

@@ -11,6 +11,7 @@ import polars as pl
 import scipy.sparse
 from numpy.typing import NDArray
 
+from girl.data.textfile import is_number, made_up_names
 from girl.errors import InputError
 
 SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet")
@@ -57,9 +58,9 @@ def _read_table(path: Path) -> tuple[pl.DataFrame, int]:
         first = next(csv.reader(file, delimiter=separator), [])
     if not any(cell.strip() for cell in first):
         raise InputError(f"{path}: row 1 is empty; expected a header, or the first of at least two rows of numbers")
-    words = [cell for cell in first if not _is_number(cell)]
+    words = [cell for cell in first if not is_number(cell)]
     if words and len(words) < len(first):
-        number = next(filter(_is_number, first))
+        number = next(filter(is_number, first))
         raise InputError(
             f"{path}: row 1 holds both {number!r} and {words[0]!r}; expected a header without numbers, "
             "or numbers only: name every column, or fill the gap"
@@ -68,19 +69,7 @@ def _read_table(path: Path) -> tuple[pl.DataFrame, int]:
     if words:
         return table, 2
     # Versions of polars count from 0 or from 1.
-    return table.rename(dict(zip(table.columns, _numbered(table.width), strict=True))), 1
-
-
-def _numbered(width: int) -> list[str]:
-    return [f"column_{place}" for place in range(1, width + 1)]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    return table.rename(dict(zip(table.columns, made_up_names(table.width), strict=True))), 1
 
 
 def _table_numbers(path: Path, table: pl.DataFrame, first: int, columns: Sequence[str] | None) -> NDArray[np.float64]:

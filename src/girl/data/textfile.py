@@ -69,11 +69,11 @@ def sniff(path: Path, suffix: str, usual: Collection[str] = (), header: bool | N
     cells = _cells(first, separator)
     if header is None:
         named = any(plain(cell) in usual for cell in cells)
-        header = named or not (suffix in _BARE or all(_is_number(cell) for cell in cells))
+        header = named or not (suffix in _BARE or all(is_number(cell) for cell in cells))
     if header and not second:
         raise InputError(f"{path}: holds a header and no rows; give a file with at least one")
-    names = cells if header else _commented(above, len(cells), usual) or _made_up(len(cells))
-    names = [name or made for name, made in zip(names, _made_up(len(names)), strict=True)]
+    names = cells if header else _commented(above, len(cells), usual) or made_up_names(len(cells))
+    names = [name or made for name, made in zip(names, made_up_names(len(names)), strict=True)]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{path}: row {len(above) + 1}: has two columns {twice!r}; rename one")
@@ -285,11 +285,13 @@ def _commented(above: Sequence[str], width: int, usual: Collection[str]) -> list
     return cells if len(cells) == width and any(plain(cell) in usual for cell in cells) else []
 
 
-def _made_up(width: int) -> list[str]:
+def made_up_names(width: int) -> list[str]:
+    """Names of columns that have none, counted from 1."""
     return [f"column_{index + 1}" for index in range(width)]
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether a cell of text is a number."""
     try:
         float(cell)
     except ValueError:

@@ -196,9 +196,9 @@ def load_run(out: Path) -> Run:
         history = History(**json.loads((out / "history.json").read_text(encoding="utf-8")))
         tensors, _ = load(out / "model.safetensors")
     except (FileNotFoundError, NotADirectoryError) as error:
-        hint = "expected a folder that `girl pretrain` wrote"
+        hint = "expected a folder that `girl embed` or `girl pretrain` wrote"
         if (out / "checkpoints").exists():
-            hint = "it was interrupted: give the same `girl pretrain` command again"
+            hint = "it was interrupted: give the command that made it again"
         raise InputError(f"{out}: holds no finished run ({Path(error.filename).name} is missing); {hint}") from error
     except (DamagedError, ValueError, TypeError) as error:
         raise _damaged(out, error) from error
