@@ -13,8 +13,9 @@ import torch
 
 from girl.errors import InputError
 from girl.evaluate.quality import measure
-from girl.report import page
-from girl.report.page import ReportData, column, degree_bars, number, percent, render, training, write_report
+from girl.report import mapdata, page
+from girl.report.mapdata import column
+from girl.report.page import ReportData, render, write_report
 
 HOSTILE = "</script><b id=evil>&amp;\u2028"
 
@@ -177,14 +178,8 @@ def test_the_map_is_the_principal_plane(report, html):
     assert Page(html).data["held"] == pytest.approx((values[:2] ** 2).sum() / (values**2).sum(), abs=1e-3)
 
 
-def test_a_direction_has_one_sign(report):
-    plane, _, _ = page.principal(report.embedding)
-    order = np.random.default_rng(0).permutation(len(plane))
-    assert page.principal(report.embedding[order])[0] == pytest.approx(plane[order], abs=1e-4)
-
-
 def test_large_graphs_are_drawn_in_part_and_that_is_said(report, monkeypatch):
-    monkeypatch.setattr(page, "SHOWN", 40)
+    monkeypatch.setattr(mapdata, "SHOWN", 40)
     seen = Page(render(report))
     data = seen.data
     assert len(data["ids"]) == 40 == len(data["near"]) == len(data["columns"][0]["codes"])
@@ -205,8 +200,8 @@ def test_umap_is_a_second_plane_where_it_is_installed(report, monkeypatch):
         def fit_transform(self, h):
             return h[:, :2]
 
-    monkeypatch.setattr(page, "find_spec", lambda name: object())
-    monkeypatch.setattr(page, "import_module", lambda name: type("umap", (), {"UMAP": Stand}))
+    monkeypatch.setattr(mapdata, "find_spec", lambda name: object())
+    monkeypatch.setattr(mapdata, "import_module", lambda name: type("umap", (), {"UMAP": Stand}))
     assert list(Page(render(report)).data["maps"]) == ["principal components", "UMAP"]
 
 
@@ -243,95 +238,12 @@ def test_a_sound_embedding_raises_no_alarm(html):
     assert not any(a.get("role") == "alert" for _, a in Page(html).elements)
 
 
-@pytest.mark.parametrize(
-    ("series", "kind"),
-    [
-        (pl.Series("a", [1, 2, 1, None]), "category"),
-        (pl.Series("a", list(range(30))), "number"),
-        (pl.Series("a", [1.5, float("nan"), float("inf"), None]), "number"),
-        (pl.Series("a", [True, False, None]), "category"),
-        (pl.Series("a", ["x", "y", None] * 20), "category"),
-        (pl.Series("a", [f"name {i}" for i in range(50)]), "text"),
-        (pl.Series("a", ["x", "y"], dtype=pl.Categorical), "category"),
-        (pl.Series("a", [dt.date(2020, 1, 1), None]), "date"),
-        (pl.Series("a", [dt.datetime(2020, 1, 1, 12), None]), "time"),
-        (pl.Series("a", [dt.timedelta(days=1), None]), "text"),
-        (pl.Series("a", [dt.time(12), None]), "text"),
-        (pl.Series("a", [[1, 2], [], None]), "number"),
-        (pl.Series("a", [{"b": 1}, None]), "text"),
-        (pl.Series("a", [b"\x00", None]), "text"),
-        (pl.Series("a", [f"v{i % 150}" for i in range(600)]), "category"),
-    ],
-)
-def test_every_kind_of_column_is_drawn_or_read(series, kind):
-    found = column(series)
-    assert found is not None
-    assert found["kind"] == kind
-    json.dumps(found, allow_nan=False)
-    for key in ("codes", "values", "texts"):
-        assert len(found.get(key, series)) == len(series)
-    if kind == "category":
-        known = [None if code < 0 else found["levels"][code] for code in found["codes"]]
-        assert known == [None if value is None else str(value).lower() for value in series.to_list()]
-
-
 def test_columns_that_are_empty_are_left_out_and_many_are_cut():
     assert column(pl.Series("a", [None, None])) is None
     report = make_report(30, columns=pl.DataFrame({f"c{i}": np.arange(30.0) for i in range(70)}), label=None)
     seen = Page(render(report))
-    assert len(seen.data["columns"]) == 2 + page.COLUMNS
+    assert len(seen.data["columns"]) == 2 + mapdata.COLUMNS
     assert "10 further columns are left out" in seen.words
-
-
-def test_a_number_as_label_is_a_class():
-    assert column(pl.Series("y", [0.0, 1.0, 2.0] * 10), label=True)["levels"] == ["0", "1", "2"]
-    assert column(pl.Series("y", list(range(30))), label=True)["kind"] == "category"
-    assert column(pl.Series("y", np.linspace(0, 1, 200)), label=True)["kind"] == "number"
-
-
-def test_few_hubs_do_not_leave_all_others_in_one_colour():
-    degree = np.array([1.0, 2.0] * 40 + [5000.0] * 10)
-    assert page._scale("degree", degree)["log"]
-    assert not page._scale("age", np.arange(90.0))["log"]
-
-
-@pytest.mark.parametrize("most", [0, 1, 10, 11, 1000])
-def test_every_node_is_in_one_bar_of_degrees(most):
-    degree = np.random.default_rng(0).integers(0, most + 1, 500)
-    degree[0] = most
-    bars = degree_bars(degree)
-    assert sum(count for _, count, _ in bars) == 500
-    assert max(share for _, _, share in bars) == 1
-
-
-def test_training_is_told_in_words():
-    assert training([]) is None
-
-    def words(values):
-        return training([{"layer 1": float(value)} for value in values]).curves[0].words
-
-    assert "still falling" in words(np.linspace(1, 0.5, 30))
-    assert "levelled off" in words(0.5 + 0.5 * np.exp(-np.arange(60)))
-    assert "rose" in words(np.linspace(0.5, 0.8, 30))
-    assert "too few" in words([0.5, 0.4])
-    found = training([{"layer 1": 0.73, "layer 2": 0.61}, {"layer 1": 0.70, "layer 2": 0.55}])
-    assert [curve.name for curve in found.curves] == ["layer 1", "layer 2"]
-    heights = [float(top) for top in re.findall(r",([\d.]+)", "".join(curve.path for curve in found.curves))]
-    assert all(0 <= height <= 100 for height in heights)
-    assert [text for _, text in found.ticks] == sorted((text for _, text in found.ticks), reverse=True)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(1234567, "1,234,567"), (0.12345, "0.123"), (12.0, "12"), (4321.5, "4,322"), ("a", "a")]
-)
-def test_numbers_are_for_people(value, text):
-    assert number(value) == text
-
-
-def test_a_small_share_is_not_called_nothing():
-    assert percent(0.5) == "50.0\u00a0%"
-    assert percent(0) == "0.0\u00a0%"
-    assert percent(1e-6) == "<\u00a00.1\u00a0%"
 
 
 def test_a_report_that_fails_leaves_the_old_one(report, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import scipy.sparse
 import torch
 from torch import Tensor
@@ -82,3 +83,10 @@ def take(x: Tensor) -> Callable[[Tensor], Tensor]:
         return sparse.csr(crow, col, torch.from_numpy(part.data), (len(at), x.shape[1]))
 
     return pick
+
+
+def sample(nodes: int, most: int, seed: int) -> Tensor:
+    """At most ``most`` of the nodes, sorted."""
+    if nodes <= most:
+        return torch.arange(nodes)
+    return torch.from_numpy(np.sort(np.random.default_rng(seed).choice(nodes, most, replace=False)))

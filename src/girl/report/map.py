@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from girl.report.figure import panels
+from girl.report.mapdata import principal
 
 
 def draw_maps(path: Path, maps: Mapping[str, Tensor], labels: Tensor, title: str) -> Path:
@@ -27,7 +28,7 @@ def draw_maps(path: Path, maps: Mapping[str, Tensor], labels: Tensor, title: str
     colours = mpl.colormaps["tab10" if len(classes) <= 10 else "tab20"]
     with panels(path, title, list(maps)) as axes:
         for axis, h in zip(axes, maps.values(), strict=True):
-            plane = principal_plane(h)
+            plane, _, _ = principal((h.to_dense() if h.layout != torch.strided else h).numpy())
             for place, label in enumerate(classes):
                 nodes = labels == label
                 axis.scatter(
@@ -38,12 +39,3 @@ def draw_maps(path: Path, maps: Mapping[str, Tensor], labels: Tensor, title: str
             axis.grid(visible=False)
         axes[-1].legend(title="class", loc="center left", bbox_to_anchor=(1.0, 0.5), markerscale=3)
     return path.with_suffix(".png")
-
-
-def principal_plane(h: Tensor) -> Tensor:
-    """The first two principal components (n × 2)."""
-    h = (h.to_dense() if h.layout != torch.strided else h).double()
-    h = h - h.mean(0)
-    _, _, directions = torch.linalg.svd(h, full_matrices=False)
-    plane = h @ directions[:2].T
-    return plane if plane.shape[1] == 2 else torch.nn.functional.pad(plane, (0, 2 - plane.shape[1]))

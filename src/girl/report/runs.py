@@ -19,7 +19,9 @@ from girl.data.output import read_embeddings
 from girl.data.place import LARGE
 from girl.data.usergraph import UserGraph
 from girl.errors import InputError
-from girl.evaluate.quality import Interval, Likeness, Probed, Quality, measure
+from girl.evaluate.likeness import Likeness
+from girl.evaluate.quality import Quality, measure
+from girl.evaluate.reading import Interval, Probed
 from girl.files import replacing, write_json
 from girl.methods.base import Batch
 from girl.report.page import ReportData, write_report
