@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 __all__ = [
     "GIRL",
     "KRLoss",
+    "KRRegularizer",
     "__version__",
     "datasets",
     "embed",
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from girl.embedding import embed
     from girl.estimator import GIRL
     from girl.kernel import KRLoss, kr_loss, rho
+    from girl.nn.regularizer import KRRegularizer
 
 #: Where each public name lives. They are imported when first used: `import girl` and `girl --help` wait for nothing.
 _HOME = {
     "GIRL": "girl.estimator",
     "KRLoss": "girl.kernel",
+    "KRRegularizer": "girl.nn.regularizer",
     "embed": "girl.embedding",
     "from_networkx": "girl.convert",
     "kr_loss": "girl.kernel",

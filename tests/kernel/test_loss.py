@@ -234,9 +234,27 @@ def test_paper_agrees_with_an_independent_formula():
     assert abs(float(KRLoss.paper()(x, y) - expected)) < 1e-5
 
 
+@pytest.mark.parametrize(("features", "residual"), list(itertools.product(FEATURES, RESIDUALS)))
+@pytest.mark.parametrize("p", NORMS)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_without_the_root_each_column_counts_by_its_power(features, residual, p, sparse):
+    x, y = normal(40, 4), normal(40, 3, seed=1).relu() * torch.tensor([0.1, 1.0, 10.0])
+    target = y.to_sparse_csr() if sparse else y
+    columns = [value(loss_of("mean", features, residual=residual, p=p), x, column) for column in y.split(1, 1)]
+    found = value(loss_of("mean", features, residual=residual, p=p, root=False), x, target)
+    torch.testing.assert_close(found, torch.stack(columns).pow(p).mean())
+    assert gradient_matches(loss_of("mean", features, residual=residual, p=p, root=False), x[:11], y[:11])
+
+
+def test_without_the_root_a_perfect_fit_has_no_gradient():
+    x = normal(30, 2).requires_grad_()
+    value(loss_of(root=False), x, torch.zeros(30, 2).double()).backward()
+    assert not x.grad.any()
+
+
 def test_functional_form_is_the_module():
     x, y = normal(40, 4), normal(40, 3, seed=1)
-    options = {"features": "fourier", "rank": 16, "strength": 1e-2, "p": 1.5}
+    options = {"features": "fourier", "rank": 16, "strength": 1e-2, "p": 1.5, "root": False}
     found = kr_loss(x, y, generator=seeded(3), **options)  # type: ignore[arg-type]
     torch.testing.assert_close(found, value(KRLoss(**options), x, y), rtol=0, atol=0)  # type: ignore[arg-type]
 

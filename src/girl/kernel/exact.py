@@ -12,7 +12,13 @@ from girl.kernel.smoother import Smoother
 
 
 def exact_rho(
-    rows: Rows, targets: tuple[Tensor, ...], width: Tensor, smoother: Smoother, leave_one_out: bool, p: float
+    rows: Rows,
+    targets: tuple[Tensor, ...],
+    width: Tensor,
+    smoother: Smoother,
+    leave_one_out: bool,
+    p: float,
+    root: bool = True,
 ) -> Tensor:
     r"""The sum over targets of ρ̂(Y|X), with R = EY, E = I - H (n x n), and :math:`R_i/E_{ii}` for leave-one-out."""
     remainder = smoother.remainder(kernel_matrix(rows, width))
@@ -26,5 +32,5 @@ def exact_rho(
         if scale is not None:
             dense = dense / scale
         sums, size = power_sums(without_noise(remainder @ dense, p), p), power_sums(dense.detach(), p)
-        total = total + mean_norm(sums, size, len(rows), p, dtype, scale)
+        total = total + mean_norm(sums, size, len(rows), p, dtype, scale, root)
     return total

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from girl.kernel.bandwidth import BANDWIDTHS, Bandwidth, squared_width
-from girl.kernel.check import check_choice, check_number, check_samples, check_target, check_whole
+from girl.kernel.check import check_choice, check_number, check_samples, check_target, check_truth, check_whole
 from girl.kernel.exact import exact_rho
 from girl.kernel.features import FEATURES, LANDMARKS, Features, Landmarks, fourier_map, nystrom_map
 from girl.kernel.lowrank import lowrank_rho
@@ -56,6 +56,8 @@ class KRLoss(nn.Module):
         strength: the smoother's :math:`\tau`, c or t; by default 1e-3, 1 and 1e-4.
         residual: ``"loo"`` for leave-one-out (exact for ridge at a fixed bandwidth), or ``"insample"``.
         p: the norm, at least 1.
+        root: whether each column's p-th root is taken. Without it, and with p = 2, the loss is the mean square of the
+            residuals: the form of the paper's supervised experiments.
         landmarks: how Nyström chooses rows: ``"uniform"``, or ``"rpcholesky"``, slightly better and slower.
         chunk: rows held at a time on the low-rank paths; by default all of them up to 8,192, else 1,024. It changes
             time and memory, not the value.
@@ -78,6 +80,7 @@ class KRLoss(nn.Module):
         residual: Residual = "loo",
         p: float = 2.0,
         *,
+        root: bool = True,
         landmarks: Landmarks = "uniform",
         chunk: int | None = None,
     ) -> None:
@@ -93,6 +96,7 @@ class KRLoss(nn.Module):
             check_number("strength", strength, 0, 1 if smoother == "projection" else float("inf"), low_open=True)
         check_choice("residual", residual, RESIDUALS)
         check_number("p", p, 1)
+        check_truth("root", root)
         check_choice("landmarks", landmarks, LANDMARKS)
         if chunk is not None:
             check_whole("chunk", chunk, 1)
@@ -103,6 +107,7 @@ class KRLoss(nn.Module):
         self.smoother = kind() if strength is None else kind(strength)
         self.residual = residual
         self.p = float(p)
+        self.root = root
         self.landmarks = landmarks
         self.chunk = chunk
 
@@ -135,19 +140,19 @@ class KRLoss(nn.Module):
         if kind == "auto":
             kind = "exact" if x.shape[0] <= 2 * self.rank else "nystrom"
         if kind == "exact":
-            rho = exact_rho(rows, targets, width, self.smoother, leave_one_out, self.p)
+            rho = exact_rho(rows, targets, width, self.smoother, leave_one_out, self.p, self.root)
         else:
             if kind == "nystrom":
                 features = nystrom_map(rows, width, self.rank, self.landmarks, work, generator)
             else:
                 features = fourier_map(rows, width, self.rank, work, generator)
-            rho = lowrank_rho(rows, targets, features, self.smoother, leave_one_out, self.p, work)
+            rho = lowrank_rho(rows, targets, features, self.smoother, leave_one_out, self.p, work, self.root)
         return rho.to(dtype)
 
     def extra_repr(self) -> str:
         return (
             f"bandwidth={self.bandwidth!r}, features={self.features!r}, rank={self.rank}, smoother={self.smoother}, "
-            f"residual={self.residual!r}, p={self.p:g}"
+            f"residual={self.residual!r}, p={self.p:g}" + ("" if self.root else ", root=False")
         )
 
 
@@ -161,10 +166,13 @@ def kr_loss(
     strength: float | None = None,
     residual: Residual = "loo",
     p: float = 2.0,
+    root: bool = True,
     landmarks: Landmarks = "uniform",
     chunk: int | None = None,
     generator: torch.Generator | None = None,
 ) -> Tensor:
     """The functional form of :class:`KRLoss`: the sum over ``targets`` of ρ̂(target | x)."""
-    loss = KRLoss(bandwidth, features, rank, smoother, strength, residual, p, landmarks=landmarks, chunk=chunk)
+    loss = KRLoss(
+        bandwidth, features, rank, smoother, strength, residual, p, root=root, landmarks=landmarks, chunk=chunk
+    )
     return loss(x, *targets, generator=generator)

@@ -34,6 +34,7 @@ def lowrank_rho(
     leave_one_out: bool,
     p: float,
     dtype: torch.dtype,
+    root: bool = True,
 ) -> Tensor:
     """The sum over targets of ρ̂(Y|X), from rows of X (n x d) through a feature map that all targets share."""
     held = [hold(y, p, rows.chunk, dtype) for y in targets]
@@ -77,7 +78,7 @@ def lowrank_rho(
     weighted_gram = found.pop(0) if weighted else None
     total = gram_sum.new_zeros(())
     for target, fit in zip(held, fits, strict=True):
-        total = total + target.rho(found[: target.sums], fit, weighted_gram, len(rows))
+        total = total + target.rho(found[: target.sums], fit, weighted_gram, len(rows), root)
         del found[: target.sums]
     return total
 

@@ -40,8 +40,10 @@ def column_scale(y: Tensor) -> Tensor:
     return largest.where(largest > 0, 1.0)
 
 
-def mean_norm(sums: Tensor, size: Tensor, rows: int, p: float, dtype: torch.dtype, scale: Tensor | None) -> Tensor:
-    r"""The mean over columns of :math:`s_c(\frac1n\sum_i|R_{ic}/s_c|^p)^{1/p}`.
+def mean_norm(
+    sums: Tensor, size: Tensor, rows: int, p: float, dtype: torch.dtype, scale: Tensor | None, root: bool = True
+) -> Tensor:
+    r"""The mean over columns of :math:`s_c(\frac1n\sum_i|R_{ic}/s_c|^p)^{1/p}`, or of its p-th power.
 
     Args:
         sums: sums over rows of :math:`|R_{ic}/s_c|^p`, m.
@@ -50,8 +52,12 @@ def mean_norm(sums: Tensor, size: Tensor, rows: int, p: float, dtype: torch.dtyp
         p: the norm.
         dtype: the type in which the residuals were computed.
         scale: :math:`s_c`, m; 1 if None.
+        root: whether the p-th root is taken.
     """
     noise = (ROUNDINGS * torch.finfo(dtype).eps) ** p * size.detach()
     left = sums > noise
-    root = (sums.where(left, 1.0) / rows).pow(1 / p).where(left, 0.0)
-    return (root if scale is None else root * scale).mean()
+    means = sums.where(left, 1.0) / rows
+    found = (means.pow(1 / p) if root else means).where(left, 0.0)
+    if scale is not None:
+        found = found * (scale if root else scale**p)
+    return found.mean()

@@ -41,9 +41,9 @@ class DenseTarget:
         """The sums over the rows of a chunk that :meth:`rho` needs."""
         return (residual_sums(self._read(index, part), features, fit, inflate, self.p).to(wide(fit)),)
 
-    def rho(self, sums: Sequence[Tensor], fit: Tensor, weighted_gram: Tensor | None, rows: int) -> Tensor:
+    def rho(self, sums: Sequence[Tensor], fit: Tensor, weighted_gram: Tensor | None, rows: int, root: bool) -> Tensor:
         """ρ̂ from the sums over all rows."""
-        return mean_norm(sums[0], self.size, rows, self.p, self.dtype, self.scale)
+        return mean_norm(sums[0], self.size, rows, self.p, self.dtype, self.scale, root)
 
 
 class SparseTarget(DenseTarget):
@@ -93,7 +93,7 @@ class MomentsTarget:
         squares = sparse.project(weight.unsqueeze(1), sparse.squared(y), sparse.squared(turned)).squeeze(0)
         return squares.to(wide(fit)), sparse.project(features * weight.unsqueeze(1), y, turned)
 
-    def rho(self, sums: Sequence[Tensor], fit: Tensor, weighted_gram: Tensor | None, rows: int) -> Tensor:
+    def rho(self, sums: Sequence[Tensor], fit: Tensor, weighted_gram: Tensor | None, rows: int, root: bool) -> Tensor:
         """ρ̂ from the sums over all rows and ΦᵀWΦ (r x r)."""
         squares, cross = sums
         assert weighted_gram is not None
@@ -101,7 +101,7 @@ class MomentsTarget:
         # The terms cancel: what is left below the rounding of the largest is noise, whatever the target's own size.
         rounding = 4 * torch.finfo(self.dtype).eps * squares.detach()
         left = squares + inner
-        return mean_norm(left.where(left > rounding, 0.0), self.size, rows, 2.0, self.dtype, None)
+        return mean_norm(left.where(left > rounding, 0.0), self.size, rows, 2.0, self.dtype, None, root)
 
 
 Target = DenseTarget | MomentsTarget
