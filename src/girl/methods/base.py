@@ -50,6 +50,13 @@ class Method(nn.Module, ABC):
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """Terms of the loss by name; their sum is what a step lowers."""
 
+    def score(self, whole: Batch) -> float | None:
+        """How good the method is after an epoch, by nodes that it is not trained on; None if nothing tells.
+
+        Training then ends with the weights of the best epoch.
+        """
+        return None
+
     def finish(self, whole: Batch) -> Tensor:
         """See the whole training graph once more, after the last step; returns its representations, as :meth:`embed`.
 

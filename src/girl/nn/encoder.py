@@ -151,19 +151,27 @@ class Encoder(nn.Module):
 
     @torch.no_grad()
     def by_layer(
-        self, x: Features, graph: Graph, chunk: int = CHUNK, chunk_edges: int = CHUNK_EDGES
+        self,
+        x: Features,
+        graph: Graph,
+        chunk: int = CHUNK,
+        chunk_edges: int = CHUNK_EDGES,
+        *,
+        last: Graph | None = None,
     ) -> Iterator[Tensor]:
         """Every layer's output in turn, for all nodes: no neighbourhood is in memory, and two layers at a time.
 
-        Layers that pass on more than their input (appnp, sgc and gatv2 above the first) need a third.
+        Layers that pass on more than their input (appnp, sgc and gatv2 above the first) need a third. ``last`` is the
+        graph that the last layer runs on, if it is another.
         """
         h: Input = x
         edges = graph.degree + 1 if self.settings.conv == "gatv2" else torch.zeros_like(graph.degree)
         for index in range(self.settings.layers):
             out = torch.empty(graph.nodes, self.settings.hidden, device=graph.device)
-            sources = self.convolution(index).sources(h, graph)
+            heard = graph if last is None or index < self.settings.layers - 1 else last
+            sources = self.convolution(index).sources(h, heard)
             for nodes in _chunks(edges, chunk, chunk_edges):
-                out[nodes[0] : nodes[-1] + 1] = self.layer(index, h, graph, nodes, sources)
+                out[nodes[0] : nodes[-1] + 1] = self.layer(index, h, heard, nodes, sources)
             del sources
             h = out
             yield out

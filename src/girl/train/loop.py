@@ -49,7 +49,8 @@ class TrainSettings:
     per_batch: int = 1
     """METIS parts in a batch."""
     patience: int = 0
-    """Epochs without progress of the loss's running mean after which training stops; 0: never."""
+    """Epochs without progress after which training stops; 0: never. Progress is that of the loss's running mean, or,
+    where labels are learned, of the score on validation nodes."""
     progress: float = 1e-3
     """What counts as progress: a fall by this share."""
     save_every: int = 10
@@ -76,6 +77,8 @@ class History:
 
     epochs: list[dict[str, float]] = field(default_factory=list)
     """Each epoch's mean of every term of the loss."""
+    scores: list[float] = field(default_factory=list)
+    """Each epoch's score on validation nodes, where there is one."""
     seconds: float = 0.0
     """Time spent in training, over all sittings."""
     stopped: str = ""
@@ -101,12 +104,14 @@ class Trainer:
         self.running = math.nan  # mean of the loss over the last epochs
         self.best = math.inf  # its lowest value
         self.resting = 0  # epochs since then
+        self.best_weights: dict[str, Tensor] = {}  # of the epoch with the highest score, where there are scores
 
     def tensors(self) -> dict[str, Tensor]:
         """All tensors of the state."""
         found = {f"method.{name}": tensor for name, tensor in self.method.state_dict().items()}
         for index, state in self.optimizer.state_dict()["state"].items():
             found |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
+        found |= {f"best.{name}": tensor for name, tensor in self.best_weights.items()}
         return found | {"generator": self.generator.get_state()}
 
     def numbers(self) -> dict[str, Any]:
@@ -128,6 +133,7 @@ class Trainer:
             group["lr"] = rate
         self.plateau.load_state_dict(numbers["plateau"])
         self.generator.set_state(tensors["generator"].cpu())
+        self.best_weights = _under(tensors, "best.")
         self.history = History(**numbers["history"])
         for name in ("epoch", "running", "best", "resting"):
             setattr(self, name, numbers[name])
@@ -135,8 +141,9 @@ class Trainer:
     def step(self, batch: Batch) -> dict[str, float]:
         """One step of the optimiser on one batch; returns the terms of the loss.
 
-        No terms, if all nodes of the batch look the same to the encoder, which happens in small batches: there is
-        nothing to learn from them. Numbers that are not finite leave the weights as they are, and are returned.
+        No terms, if there is nothing to learn from the batch: all of its nodes look the same to the encoder, as happens
+        in small batches, or none of them has a label. Numbers that are not finite leave the weights as they are, and
+        are returned.
         """
         try:
             terms = self.method.losses(batch, self.generator)
@@ -145,7 +152,7 @@ class Trainer:
         except NotFiniteError:
             return {"output of a layer": math.nan}
         found = {name: term.item() for name, term in terms.items()}
-        if not all(map(math.isfinite, found.values())):
+        if not found or not all(map(math.isfinite, found.values())):
             return found
         self.optimizer.zero_grad(set_to_none=True)
         torch.stack(list(terms.values())).sum().backward()
@@ -160,7 +167,7 @@ class Trainer:
         """Whether all weights are."""
         return all(bool(torch.isfinite(parameter).all()) for parameter in self.parameters)
 
-    def end_epoch(self, terms: dict[str, float]) -> None:
+    def end_epoch(self, terms: dict[str, float], score: float | None = None) -> None:
         """Note what the epoch gave, and set the rate for the next one. One without terms was passed over."""
         self.epoch += 1
         if not terms:
@@ -168,7 +175,14 @@ class Trainer:
         self.history.epochs.append(terms)
         total = sum(terms.values())
         self.running = total if math.isnan(self.running) else MEMORY * self.running + (1 - MEMORY) * total
-        if self.running < self.best * (1 - self.settings.progress) or math.isinf(self.best):
+        if score is not None:
+            better = not self.history.scores or score > max(self.history.scores)
+            self.history.scores.append(score)
+            if better:
+                self.best_weights = {name: tensor.clone() for name, tensor in self.method.state_dict().items()}
+        else:
+            better = self.running < self.best * (1 - self.settings.progress) or math.isinf(self.best)
+        if better:
             self.best, self.resting = self.running, 0
         else:
             self.resting += 1
@@ -244,14 +258,17 @@ def fit(
                     f"training stopped in epoch {failed}: {reason}. The state after epoch {trainer.epoch} is kept. "
                     f"Lower the learning rate (lr is {settings.lr:g}), or look for extreme values in the features"
                 )
+            score = method.score(whole)
+            trainer.end_epoch(means, score)
             trainer.history.seconds += time.perf_counter() - started
-            trainer.end_epoch(means)
             if means:
-                progress.update(trainer.epoch, means, nodes, last=trainer.done)
+                progress.update(trainer.epoch, means, nodes, score, last=trainer.done)
             if trainer.epoch % settings.save_every == 0 or trainer.done:
                 good = _snapshot(trainer)
                 if folder is not None:
                     save_numbered(folder, trainer.epoch, trainer.tensors(), trainer.numbers() | {"about": about or {}})
+    if trainer.best_weights:
+        method.load_state_dict(trainer.best_weights)
     method.eval()
     return trainer.history
 

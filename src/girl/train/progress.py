@@ -48,13 +48,19 @@ class TrainingProgress:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, epoch: int, losses: dict[str, float], nodes: int, last: bool = False) -> None:
+    def update(
+        self, epoch: int, losses: dict[str, float], nodes: int, score: float | None = None, last: bool = False
+    ) -> None:
         """After ``epoch`` epochs, with ``nodes`` seen in each; ``last`` if there will be no other."""
         if self._console is None:
             return
         now = time.monotonic()
         speed = (epoch - self._first) / max(now - self._started, 1e-9)
-        terms = "  ".join(f"ρ̂ {name} {value:.3f}" for name, value in losses.items())
+        terms = "  ".join(
+            f"{'ρ̂ ' if name.startswith('layer') else ''}{name} {value:.3f}" for name, value in losses.items()
+        )
+        if score is not None:
+            terms += f"  validation {100 * score:.1f}"
         text = f"{terms}  {speed * nodes:,.0f} nodes/s"
         if self._bar is not None:
             self._bar.update(self._task, completed=epoch, text=text)

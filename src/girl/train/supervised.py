@@ -1,0 +1,195 @@
+"""Learning labels with a deep GNN, plain or regularised: the paper's second use of the KR loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from rich.console import Console
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+from girl.errors import InputError
+from girl.kernel.check import check_choice, check_number, check_whole
+from girl.kernel.loss import RESIDUALS, KRLoss, Residual
+from girl.methods.base import Batch, Method
+from girl.nn.classifier import Classifier, ClassifierSettings
+from girl.nn.regularizer import KRRegularizer
+from girl.train.loop import History, Resume, TrainSettings, fit
+
+Kind = Literal["none", "wd", "fa", "kr"]
+KINDS = ("none", "wd", "fa", "kr")
+
+
+@dataclass(frozen=True)
+class RegularizerSettings:
+    """What keeps a deep classifier from losing the labels on the way."""
+
+    regularizer: Kind = "kr"
+    """none; wd (weight decay); fa (the last message-passing layer is fully adjacent); kr (kernel regression)."""
+    weight: float = 1.0
+    """λ of kr."""
+    decay: float = 1e-3
+    """Weight decay of wd."""
+    rank: int = 128
+    """Features of the kernel."""
+    residual: Residual = "insample"
+    """Residuals: insample or loo (leave-one-out)."""
+    form: Literal["square", "root"] = "square"
+    """What is added: the mean square of the residuals (as the released code) or its root (as the paper's text)."""
+    last: bool = False
+    """Whether the last message-passing layer is regularised too."""
+
+    def __post_init__(self) -> None:
+        try:
+            check_choice("regularizer", self.regularizer, KINDS)
+            check_choice("residual", self.residual, RESIDUALS)
+            check_choice("form", self.form, ("square", "root"))
+            check_number("weight", self.weight, 0)
+            check_number("decay", self.decay, 0)
+            check_whole("rank", self.rank, 1)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def kr_loss(self) -> KRLoss:
+        """The estimator of ρ that these settings describe."""
+        return KRLoss(features="fourier", rank=self.rank, residual=self.residual, root=self.form == "root")
+
+
+#: Epochs, rate and patience of supervised training; the rest as in pretraining.
+TRAINING = TrainSettings(epochs=200, lr=1e-3, patience=50)
+
+
+@dataclass(frozen=True)
+class SupervisedRecipe:
+    """Model, regulariser and training of a supervised run."""
+
+    model: ClassifierSettings = field(default_factory=ClassifierSettings)
+    regularizer: RegularizerSettings = field(default_factory=RegularizerSettings)
+    train: TrainSettings = TRAINING
+
+    def settled(self) -> SupervisedRecipe:
+        """With what the kind of regulariser means for the model and its training."""
+        kind = self.regularizer.regularizer
+        return replace(
+            self,
+            model=replace(self.model, adjacent=self.model.adjacent or kind == "fa"),
+            train=replace(self.train, weight_decay=self.regularizer.decay if kind == "wd" else self.train.weight_decay),
+        )
+
+    def with_seed(self, seed: int) -> SupervisedRecipe:
+        """The same with another seed."""
+        return replace(self, train=replace(self.train, seed=seed))
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Sections of plain values."""
+        return {"model": asdict(self.model), "regularizer": asdict(self.regularizer), "train": asdict(self.train)}
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Who is what, and who may be learned from."""
+
+    y: Tensor
+    """Classes (n), or yes and no (n × c)."""
+    train: Tensor
+    """Nodes that are learned from."""
+    val: Tensor
+    """Nodes that tell when to stop."""
+    classes: int
+    measure: Callable[[Tensor, Tensor], float]
+    """The score of logits (k × classes) of nodes with labels y (k, or k × c)."""
+
+    @property
+    def several(self) -> bool:
+        """Whether a node has several labels."""
+        return self.y.dim() == 2
+
+    def score(self, logits: Tensor, nodes: Tensor) -> float:
+        """The score of some nodes, from the logits of all."""
+        return self.measure(logits[nodes].cpu(), self.y[nodes].cpu())
+
+
+class SupervisedMethod(Method):
+    """A classifier that learns labels: cross-entropy, and λ Σ_l ρ̂(Y|H⁽ˡ⁾) if it is regularised so.
+
+    Args:
+        inputs: columns of the features.
+        labels: of the nodes of the training graph.
+        recipe: what the classifier is and how it is regularised.
+    """
+
+    def __init__(self, inputs: int, labels: Labels, recipe: SupervisedRecipe) -> None:
+        super().__init__()
+        self.labels = labels
+        self.model = Classifier(inputs, labels.classes, recipe.model)
+        self._mask = torch.zeros(len(labels.y), dtype=torch.bool, device=labels.y.device)
+        self._mask[labels.train] = True
+        s = recipe.regularizer
+        self.regularizer: KRRegularizer | None = None
+        # A single layer is the last one: without `last` there is nothing to regularise.
+        if s.regularizer == "kr" and (recipe.model.depth > 1 or s.last):
+            classes = None if labels.several else labels.classes
+            self.regularizer = KRRegularizer(
+                self.model, weight=s.weight, loss=s.kr_loss(), last=s.last, classes=classes
+            )
+
+    def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
+        """Cross-entropy and the regulariser on the training nodes of a batch; a batch without any is passed over."""
+        mask, y = batch.of(self._mask), batch.of(self.labels.y)
+        if not bool(mask.any()):
+            return {}
+        logits = self.model(batch.x, batch.graph, generator)[mask]
+        if self.labels.several:
+            found = {"cross-entropy": binary_cross_entropy_with_logits(logits, y[mask].float())}
+        else:
+            found = {"cross-entropy": cross_entropy(logits, y[mask])}
+        if self.regularizer is not None:
+            found["KR"] = self.regularizer(y, mask, generator=generator)
+        return found
+
+    def score(self, whole: Batch) -> float | None:
+        """The score on the validation nodes; None if there are none."""
+        return self.labels.score(self.embed(whole), self.labels.val) if len(self.labels.val) else None
+
+    def embed(self, whole: Batch) -> Tensor:
+        """Logits of all nodes (n × classes)."""
+        return self.model.predict(whole.x, whole.graph)
+
+
+def classifier(inputs: int, labels: Labels, recipe: SupervisedRecipe, device: torch.device | str) -> SupervisedMethod:
+    """The classifier before its first step: its weights depend on the seed only."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.train.seed)
+        method = SupervisedMethod(inputs, labels, recipe)
+    return method.to(device)
+
+
+def learn(
+    whole: Batch,
+    labels: Labels,
+    recipe: SupervisedRecipe,
+    *,
+    folder: Path | None = None,
+    resume: Resume = "auto",
+    about: dict[str, Any] | None = None,
+    console: Console | None = None,
+) -> tuple[SupervisedMethod, History]:
+    """Learn labels of a graph; the classifier has the weights of its best epoch on the validation nodes.
+
+    Args:
+        whole: the training graph.
+        labels: of its nodes.
+        recipe: model, regulariser and training.
+        folder: where checkpoints go.
+        resume: go on where an interrupted run stopped, or start anew.
+        about: what the run is.
+        console: where progress is shown.
+    """
+    recipe = recipe.settled()
+    method = classifier(whole.x.shape[1], labels, recipe, whole.x.device)
+    history = fit(method, whole, recipe.train, folder=folder, resume=resume, about=about, console=console)
+    return method, history
