@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -55,3 +58,25 @@ def snippet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
                 assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
     return run
+
+
+@pytest.fixture(scope="module")
+def girl(mirror, tmp_path_factory):
+    """The command in this process: importing the graph libraries anew for each call would take most of the time."""
+    from girl.cli import main
+
+    folder = tmp_path_factory.mktemp("runs")
+    places = {"GIRL_MIRROR": str(mirror), "GIRL_DATA": str(tmp_path_factory.mktemp("data"))}
+
+    def call(*arguments):
+        out, err, code = io.StringIO(), io.StringIO(), 0
+        here = (contextlib.chdir(folder), mock.patch.dict(os.environ, places))
+        with here[0], here[1], contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                main(arguments)
+            except SystemExit as stop:
+                code = stop.code or 0
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+    call.folder = folder
+    return call

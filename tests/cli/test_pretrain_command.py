@@ -1,38 +1,11 @@
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import os
-import subprocess
-from unittest import mock
 
 import numpy as np
 import pytest
 
-from girl.cli import main
-
 SMALL = ["--hidden", "16", "--rank", "16", "--target-rank", "8", "--epochs", "3", "--targets", "features", "around"]
-
-
-@pytest.fixture(scope="module")
-def girl(mirror, tmp_path_factory):
-    """The command in this process: importing the graph libraries anew for each call would take most of the time."""
-    folder = tmp_path_factory.mktemp("runs")
-    places = {"GIRL_MIRROR": str(mirror), "GIRL_DATA": str(tmp_path_factory.mktemp("data"))}
-
-    def call(*arguments):
-        out, err, code = io.StringIO(), io.StringIO(), 0
-        here = (contextlib.chdir(folder), mock.patch.dict(os.environ, places))
-        with here[0], here[1], contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                main(arguments)
-            except SystemExit as stop:
-                code = stop.code or 0
-        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
-
-    call.folder = folder
-    return call
 
 
 @pytest.fixture(scope="module")

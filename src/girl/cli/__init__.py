@@ -26,7 +26,8 @@ def _told(module: str, function: str) -> str:
 
 
 for _app, _commands in (
-    (app, "demo:demo embed:embed embed:report pretrain:pretrain pretrain:evaluate search:search rho:rho"),
+    (app, "demo:demo embed:embed embed:report pretrain:pretrain pretrain:evaluate search:search"),
+    (app, "train:train train:diagnose rho:rho"),
     (reproduce, "synthetic:synthetic reproduce:nodes reproduce:ablation reproduce:objective"),
 ):
     for _command in _commands.split():
@@ -68,4 +69,4 @@ def _complain(text: str, code: int) -> NoReturn:
 
 
 #: Commands that go on where they were interrupted.
-_RESUMABLE = ("embed", "pretrain", "reproduce", "search")
+_RESUMABLE = ("embed", "pretrain", "reproduce", "search", "train")

@@ -11,27 +11,39 @@ from docstring_parser import parse_from_object
 
 from girl.data.usergraph import InputSettings
 from girl.methods.girl import GIRLSettings
+from girl.nn.classifier import ClassifierSettings
 from girl.nn.encoder import EncoderSettings
 from girl.train.loop import TrainSettings
+from girl.train.supervised import TRAINING as TRAINING_OF_LABELS
+from girl.train.supervised import RegularizerSettings
 
 COLUMNS = Group("Columns", sort_key=0.5)
 ENCODER = Group("Encoder", sort_key=3)
 OBJECTIVE = Group("Objective", sort_key=4)
+REGULARIZER = Group("Regulariser", sort_key=2.5)
+MODEL = Group("Model", sort_key=3)
 TRAINING = Group("Training", sort_key=5)
 
 
 def _options(
-    settings: type, name: str, group: Group, said: str = " Default recipe: {}.", without: Collection[str] = ()
+    settings: type,
+    name: str,
+    group: Group,
+    said: str = " Default recipe: {}.",
+    without: Collection[str] = (),
+    of: object = None,
 ) -> type:
     """A dataclass with the same settings, each None unless it is given: the recipe's value then stands.
 
     ``said`` is what the help says about a setting's default; settings ``without`` which a command does are left out.
+    Defaults are those ``of`` an instance, if given.
     """
     described = {p.arg_name: " ".join((p.description or "").split()) for p in parse_from_object(settings).params}
     kinds = get_type_hints(settings)
     made: list[Any] = []
     for item in [f for f in fields(settings) if f.name not in without]:
-        default = "by the smoother" if item.default in (None, MISSING) else _shown(item.default)
+        value = item.default if of is None else getattr(of, item.name)
+        default = "by the smoother" if value in (None, MISSING) else _shown(value)
         several = get_origin(kinds[item.name]) is tuple
         kind = list[kinds[item.name].__args__[0]] if several else kinds[item.name]  # type: ignore[misc]
         text = described[item.name] + said.format(default)
@@ -56,8 +68,20 @@ TrainOptions = _options(TrainSettings, "TrainOptions", TRAINING)
 GraphEncoderOptions = _options(EncoderSettings, "GraphEncoderOptions", ENCODER, without=["directed"])
 InputOptions = _options(InputSettings, "InputOptions", COLUMNS, said="")
 
+ModelOptions = _options(ClassifierSettings, "ModelOptions", MODEL, said=" Default: {}.", without=["adjacent"])
+RegularizerOptions = _options(RegularizerSettings, "RegularizerOptions", REGULARIZER, said=" Default: {}.")
+SupervisedOptions = _options(
+    TrainSettings,
+    "SupervisedOptions",
+    TRAINING,
+    said=" Default: {}.",
+    without=["progress", "weight_decay"],
+    of=TRAINING_OF_LABELS,
+)
+
 #: Nothing given.
 NO_ENCODER, NO_OBJECTIVE, NO_TRAIN = EncoderOptions(), ObjectiveOptions(), TrainOptions()
+NO_MODEL, NO_REGULARIZER, NO_SUPERVISED = ModelOptions(), RegularizerOptions(), SupervisedOptions()
 NO_GRAPH_ENCODER, NO_INPUT = GraphEncoderOptions(), InputOptions()
 
 

@@ -57,6 +57,10 @@ class Method(nn.Module, ABC):
         """
         return None
 
+    def observe(self, whole: Batch, epoch: int) -> dict[str, float]:
+        """What is worth noting after an epoch (the first is 1) beside the loss, by name; nothing in most epochs."""
+        return {}
+
     def finish(self, whole: Batch) -> Tensor:
         """See the whole training graph once more, after the last step; returns its representations, as :meth:`embed`.
 

@@ -79,6 +79,8 @@ class History:
     """Each epoch's mean of every term of the loss."""
     scores: list[float] = field(default_factory=list)
     """Each epoch's score on validation nodes, where there is one."""
+    observed: list[dict[str, float]] = field(default_factory=list)
+    """What the method noted in some epochs, with the epoch."""
     seconds: float = 0.0
     """Time spent in training, over all sittings."""
     stopped: str = ""
@@ -261,6 +263,8 @@ def fit(
             score = method.score(whole)
             trainer.end_epoch(means, score)
             trainer.history.seconds += time.perf_counter() - started
+            if noted := method.observe(whole, trainer.epoch):
+                trainer.history.observed.append({"epoch": trainer.epoch, **noted})
             if means:
                 progress.update(trainer.epoch, means, nodes, score, last=trainer.done)
             if trainer.epoch % settings.save_every == 0 or trainer.done:

@@ -9,7 +9,7 @@ import tomllib
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
@@ -18,7 +18,10 @@ from girl.methods.girl import GIRLSettings
 from girl.nn.encoder import EncoderSettings
 from girl.train.loop import TrainSettings
 
-_SECTIONS = {"encoder": EncoderSettings, "method": GIRLSettings, "train": TrainSettings}
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
 
 
 @dataclass(frozen=True)
@@ -41,31 +44,7 @@ class Recipe:
             values: what differs.
             where: what the values came from, for messages.
         """
-        changes: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
-        for key, value in values.items():
-            if key in _SECTIONS and isinstance(value, dict):
-                for name, inner in value.items():
-                    if name not in _names(key):
-                        raise _unknown(where, f"{key}.{name}", _names(key))
-                    changes[key][name] = inner
-            else:
-                owner = next((section for section in _SECTIONS if key in _names(section)), None)
-                if owner is None:
-                    raise _unknown(where, key, [name for section in _SECTIONS for name in _names(section)])
-                changes[owner][key] = value
-        if "targets" in changes["method"]:
-            targets = changes["method"]["targets"]
-            if not isinstance(targets, list | tuple) or not all(isinstance(target, str) for target in targets):
-                raise InputError(f"{where}: targets: given {targets!r}, expected a list of names")
-            changes["method"]["targets"] = tuple(targets)
-        try:
-            return Recipe(
-                replace(self.encoder, **changes["encoder"]),
-                replace(self.method, **changes["method"]),
-                replace(self.train, **changes["train"]),
-            )
-        except (InputError, TypeError) as error:
-            raise InputError(f"{where}: {error}") from error
+        return changed(self, values, where)
 
     def with_seed(self, seed: int) -> Recipe:
         """The same with another seed."""
@@ -124,8 +103,39 @@ def _numbers(value: Any) -> Any:
     return value
 
 
-def _names(section: str) -> list[str]:
-    return [f.name for f in fields(_SECTIONS[section])]
+def changed(recipe: R, values: dict[str, Any], where: str) -> R:
+    """A recipe of sections with other values.
+
+    Args:
+        recipe: a dataclass whose fields are dataclasses of settings.
+        values: sections (``{"train": {"lr": 0.01}}``), or settings by their own unique names.
+        where: what the values came from, for messages.
+    """
+    sections = {section.name: getattr(recipe, section.name) for section in fields(recipe)}
+    names = {section: [item.name for item in fields(settings)] for section, settings in sections.items()}
+    changes: dict[str, dict[str, Any]] = {section: {} for section in sections}
+    for key, value in values.items():
+        if key in sections and isinstance(value, dict):
+            for name, inner in value.items():
+                if name not in names[key]:
+                    raise _unknown(where, f"{key}.{name}", names[key])
+                changes[key][name] = inner
+        else:
+            owner = next((section for section in sections if key in names[section]), None)
+            if owner is None:
+                raise _unknown(where, key, [name for known in names.values() for name in known])
+            changes[owner][key] = value
+    for section, change in changes.items():
+        for name, value in change.items():
+            if not isinstance(getattr(sections[section], name), tuple):
+                continue
+            if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+                raise InputError(f"{where}: {name}: given {value!r}, expected a list of names")
+            change[name] = tuple(value)
+    try:
+        return replace(recipe, **{section: replace(sections[section], **change) for section, change in changes.items()})
+    except (InputError, TypeError) as error:
+        raise InputError(f"{where}: {error}") from error
 
 
 def _unknown(where: str, key: str, known: list[str]) -> InputError:

@@ -184,40 +184,63 @@ def pretrain(
 
 def save_run(run: Run, out: Path) -> None:
     """Keep a run: ``model.safetensors``, ``config.json`` and ``history.json``."""
-    save(out / "model.safetensors", dict(run.method.state_dict()), {"about": run.about})
-    write_json(out / "config.json", {"format": FORMAT, "girl": girl.__version__, **run.about})
-    write_json(out / "history.json", vars(run.history))
+    save_folder(out, dict(run.method.state_dict()), run.about, run.history)
 
 
-def load_run(out: Path) -> Run:
-    """Read what :func:`save_run` wrote."""
+def save_folder(out: Path, tensors: dict[str, Tensor], about: dict[str, Any], history: History) -> None:
+    """Write what every run's folder holds."""
+    save(out / "model.safetensors", tensors, {"about": about})
+    write_json(out / "config.json", {"format": FORMAT, "girl": girl.__version__, **about})
+    write_json(out / "history.json", vars(history))
+
+
+def load_folder(out: Path, made_by: str) -> tuple[dict[str, Any], History, dict[str, Tensor]]:
+    """Read what :func:`save_folder` wrote: the configuration, the history and the weights.
+
+    Args:
+        out: the folder.
+        made_by: the commands that write such folders, for messages.
+    """
     try:
         config = json.loads((out / "config.json").read_text(encoding="utf-8"))
         history = History(**json.loads((out / "history.json").read_text(encoding="utf-8")))
         tensors, _ = load(out / "model.safetensors")
     except (FileNotFoundError, NotADirectoryError) as error:
-        hint = "expected a folder that `girl embed` or `girl pretrain` wrote"
+        hint = f"expected a folder that {made_by} wrote"
         if (out / "checkpoints").exists():
             hint = "it was interrupted: give the command that made it again"
         raise InputError(f"{out}: holds no finished run ({Path(error.filename).name} is missing); {hint}") from error
     except (DamagedError, ValueError, TypeError) as error:
-        raise _damaged(out, error) from error
+        raise damaged(out, error) from error
     if not isinstance(config, dict) or "format" not in config:
-        raise _damaged(out, "config.json is not that of a run")
+        raise damaged(out, "config.json is not that of a run")
     if config["format"] != FORMAT:
         made = config.get("girl", "an unknown version")
         raise InputError(f"{out}: given format {config['format']}, expected {FORMAT}: made by girl {made}")
+    return config, history, tensors
+
+
+def load_run(out: Path) -> Run:
+    """Read what :func:`save_run` wrote."""
+    config, history, tensors = load_folder(out, "`girl embed` or `girl pretrain`")
+    if config.get("kind") == "supervised":
+        raise InputError(f"{out}: given a run of `girl train`, expected one of `girl embed` or `girl pretrain`")
     try:
         recipe = Recipe().with_values(config["recipe"], str(out / "config.json"))
         method = untrained(config["inputs"], recipe)
         method.load_state_dict(tensors)
     except (KeyError, TypeError, AttributeError, RuntimeError) as error:
-        raise _damaged(out, f"config.json and the model do not fit: {type(error).__name__}") from error
-    about = {key: value for key, value in config.items() if key not in ("format", "girl")}
-    return Run(recipe, method.eval(), about, history)
+        raise damaged(out, f"config.json and the model do not fit: {type(error).__name__}") from error
+    return Run(recipe, method.eval(), about_of(config), history)
 
 
-def _damaged(out: Path, problem: object) -> InputError:
+def about_of(config: dict[str, Any]) -> dict[str, Any]:
+    """What a configuration says about its run."""
+    return {key: value for key, value in config.items() if key not in ("format", "girl")}
+
+
+def damaged(out: Path, problem: object) -> InputError:
+    """The complaint about a run's folder that cannot be used."""
     return InputError(f"{out}: damaged ({problem}); give the command that made it again")
 
 

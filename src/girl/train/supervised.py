@@ -17,8 +17,10 @@ from girl.kernel.check import check_choice, check_number, check_whole
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
 from girl.methods.base import Batch, Method
 from girl.nn.classifier import Classifier, ClassifierSettings
+from girl.nn.diagnosis import lost_shares
 from girl.nn.regularizer import KRRegularizer
 from girl.train.loop import History, Resume, TrainSettings, fit
+from girl.train.recipe import changed
 
 Kind = Literal["none", "wd", "fa", "kr"]
 KINDS = ("none", "wd", "fa", "kr")
@@ -42,6 +44,8 @@ class RegularizerSettings:
     """What is added: the mean square of the residuals (as the released code) or its root (as the paper's text)."""
     last: bool = False
     """Whether the last message-passing layer is regularised too."""
+    watch: int = 0
+    """Epochs between measurements of ρ̂(Y|H⁽ˡ⁾) of every layer on validation nodes, for `girl diagnose`; 0: none."""
 
     def __post_init__(self) -> None:
         try:
@@ -51,6 +55,7 @@ class RegularizerSettings:
             check_number("weight", self.weight, 0)
             check_number("decay", self.decay, 0)
             check_whole("rank", self.rank, 1)
+            check_whole("watch", self.watch, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -86,7 +91,11 @@ class SupervisedRecipe:
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Sections of plain values."""
-        return {"model": asdict(self.model), "regularizer": asdict(self.regularizer), "train": asdict(self.train)}
+        return asdict(self)
+
+    def with_values(self, values: dict[str, Any], where: str = "recipe") -> SupervisedRecipe:
+        """With other values: sections (``{"train": {"lr": 0.01}}``), or settings by their own unique names."""
+        return changed(self, values, where)
 
 
 @dataclass(frozen=True)
@@ -120,11 +129,18 @@ class SupervisedMethod(Method):
         inputs: columns of the features.
         labels: of the nodes of the training graph.
         recipe: what the classifier is and how it is regularised.
+        scored: the graph that validation nodes are scored in, with its labels, if it is not the training graph.
     """
 
-    def __init__(self, inputs: int, labels: Labels, recipe: SupervisedRecipe) -> None:
+    def __init__(
+        self,
+        inputs: int,
+        labels: Labels,
+        recipe: SupervisedRecipe,
+        scored: tuple[Batch, Labels] | None = None,
+    ) -> None:
         super().__init__()
-        self.labels = labels
+        self.labels, self.scored, self.watch = labels, scored, recipe.regularizer.watch
         self.model = Classifier(inputs, labels.classes, recipe.model)
         self._mask = torch.zeros(len(labels.y), dtype=torch.bool, device=labels.y.device)
         self._mask[labels.train] = True
@@ -153,18 +169,33 @@ class SupervisedMethod(Method):
 
     def score(self, whole: Batch) -> float | None:
         """The score on the validation nodes; None if there are none."""
-        return self.labels.score(self.embed(whole), self.labels.val) if len(self.labels.val) else None
+        whole, labels = self.scored or (whole, self.labels)
+        return labels.score(self.embed(whole), labels.val) if len(labels.val) else None
+
+    def observe(self, whole: Batch, epoch: int) -> dict[str, float]:
+        """The share of the validation nodes' labels that each layer has lost."""
+        if not self.watch or (epoch % self.watch and epoch != 1):
+            return {}
+        whole, labels = self.scored or (whole, self.labels)
+        shares = lost_shares(self.model.by_layer(whole.x, whole.graph), labels.y, labels.val)
+        return {f"layer {index}": share for index, share in enumerate(shares, 1)}
 
     def embed(self, whole: Batch) -> Tensor:
         """Logits of all nodes (n × classes)."""
         return self.model.predict(whole.x, whole.graph)
 
 
-def classifier(inputs: int, labels: Labels, recipe: SupervisedRecipe, device: torch.device | str) -> SupervisedMethod:
+def classifier(
+    inputs: int,
+    labels: Labels,
+    recipe: SupervisedRecipe,
+    device: torch.device | str = "cpu",
+    scored: tuple[Batch, Labels] | None = None,
+) -> SupervisedMethod:
     """The classifier before its first step: its weights depend on the seed only."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.train.seed)
-        method = SupervisedMethod(inputs, labels, recipe)
+        method = SupervisedMethod(inputs, labels, recipe, scored)
     return method.to(device)
 
 
@@ -173,6 +204,7 @@ def learn(
     labels: Labels,
     recipe: SupervisedRecipe,
     *,
+    scored: tuple[Batch, Labels] | None = None,
     folder: Path | None = None,
     resume: Resume = "auto",
     about: dict[str, Any] | None = None,
@@ -184,12 +216,13 @@ def learn(
         whole: the training graph.
         labels: of its nodes.
         recipe: model, regulariser and training.
+        scored: the graph that validation nodes are scored in, with its labels, if it is not the training graph.
         folder: where checkpoints go.
         resume: go on where an interrupted run stopped, or start anew.
         about: what the run is.
         console: where progress is shown.
     """
     recipe = recipe.settled()
-    method = classifier(whole.x.shape[1], labels, recipe, whole.x.device)
+    method = classifier(whole.x.shape[1], labels, recipe, whole.x.device, scored)
     history = fit(method, whole, recipe.train, folder=folder, resume=resume, about=about, console=console)
     return method, history

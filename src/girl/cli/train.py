@@ -1,0 +1,127 @@
+"""`girl train` and `girl diagnose`: deep classifiers of nodes, and where in them the labels go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from girl.cli.app import DATA, OUT, RUN, say
+from girl.cli.app import out as console
+from girl.cli.options import (
+    NO_MODEL,
+    NO_REGULARIZER,
+    NO_SUPERVISED,
+    ModelOptions,
+    RegularizerOptions,
+    SupervisedOptions,
+    given,
+)
+
+
+def train(
+    dataset: Annotated[str, Parameter(group=DATA)],
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(group=OUT)] = None,
+    protocol: Annotated[str | None, Parameter(group=DATA)] = None,
+    split: Annotated[int, Parameter(group=DATA)] = 0,
+    data_root: Annotated[Path | None, Parameter(group=DATA)] = None,
+    mirror: Annotated[Path | None, Parameter(group=DATA)] = None,
+    resume: Annotated[Literal["auto", "never"], Parameter(group=RUN)] = "auto",
+    device: Annotated[str, Parameter(group=RUN)] = "auto",
+    regularizer: Annotated[RegularizerOptions, Parameter(name="*")] = NO_REGULARIZER,  # type: ignore[valid-type]
+    model: Annotated[ModelOptions, Parameter(name="*")] = NO_MODEL,  # type: ignore[valid-type]
+    training: Annotated[SupervisedOptions, Parameter(name="*")] = NO_SUPERVISED,  # type: ignore[valid-type]
+) -> None:
+    """Learn the labels of a named graph with a deep GNN, regularised or not.
+
+    For example `girl train cora --depth 18 --regularizer kr`, and the same with `--regularizer none` to see what the
+    regulariser is worth. The weights of the best epoch on the validation nodes are kept; the test nodes are scored
+    once, at the end. Interrupted, the same command goes on where it stopped.
+
+    Writes OUT/model.safetensors, config.json, history.json and scores.json.
+
+    Args:
+        dataset: a name that `girl datasets` lists.
+        out: the run's folder; by default runs/DATASET-REGULARIZER-DEPTH.
+        protocol: how nodes are shared out; by default the dataset's usual one.
+        split: which split, where the protocol has several.
+        data_root: where datasets are kept; by default GIRL_DATA or the user's cache folder.
+        mirror: a folder of raw files to copy from instead of downloading; by default GIRL_MIRROR.
+        resume: go on with an interrupted run (auto), or start anew (never).
+        device: cpu, cuda or auto.
+        regularizer: what keeps the labels readable.
+        model: what the classifier is made of.
+        training: how it is trained.
+    """
+    from girl import datasets, splits
+    from girl.evaluate.supervised import train_on
+    from girl.files import write_json
+    from girl.train.run import device_of
+    from girl.train.supervised import SupervisedRecipe
+
+    found = datasets.load(dataset, data_root, mirror)
+    rule = splits.get(protocol or found.protocols[0])
+    recipe = SupervisedRecipe().with_values(given(regularizer, model, training), "command line")
+    kind, depth = recipe.regularizer.regularizer, recipe.model.depth
+    out = out or Path("runs") / f"{found.name}-{kind}-{depth}"
+    nodes, edges = found.data.num_nodes, found.data.edge_index.shape[1]
+    say(f"{found.title}: {nodes:,} nodes, {edges:,} edges; {rule.name} split {split}")
+    run, scores = train_on(
+        found, rule, split, recipe, out=out, resume=resume, device=device_of(device), console=console
+    )
+    write_json(out / "scores.json", scores)
+    table = Table(title=f"{found.title}, {rule.name}, {kind}, depth {depth}")
+    for name in ("training", "validation", "test"):
+        table.add_column(f"{name} {scores['metric']}, %")
+    table.add_row(*(f"{100 * scores[part]:.1f}" for part in ("train", "val", "test")))
+    console.print(table)
+    ended = f", stopped: {run.history.stopped}" if run.history.stopped else ""
+    say(f"best of {len(run.history.scores)} epochs in {run.history.seconds:.1f} s{ended}. Kept in {out}")
+    say(f"next: girl diagnose {out}")
+
+
+def diagnose(
+    runs: Annotated[list[Path], Parameter(group=DATA, consume_multiple=True)],
+    /,
+    *,
+    out: Annotated[Path, Parameter(group=OUT)] = Path("diagnosis"),
+    nodes: Annotated[Literal["test", "val", "train"], Parameter(group=RUN)] = "test",
+    data_root: Annotated[Path | None, Parameter(group=DATA)] = None,
+    mirror: Annotated[Path | None, Parameter(group=DATA)] = None,
+) -> None:
+    """Draw where along its depth a trained network loses the labels.
+
+    For each layer, the share of the labels' spread that its output does not determine: 0, all there; 1, all lost. It
+    is measured by leave-one-out kernel regression, on nodes that the network did not learn from. Give several runs to
+    see them side by side, such as one with `--regularizer none` and one with `kr`. Runs trained with `--watch` also
+    show how it came to be, epoch by epoch.
+
+    Writes OUT.svg, OUT.png and OUT.json.
+
+    Args:
+        runs: folders that `girl train` or `girl pretrain` wrote.
+        out: where to, without a suffix.
+        nodes: which nodes are measured.
+        data_root: where datasets are kept.
+        mirror: a folder of raw files to copy from instead of downloading.
+    """
+    from girl.evaluate.diagnose import diagnose_run
+    from girl.files import write_json
+    from girl.report.diagnosis import draw_diagnosis
+
+    found = [diagnose_run(run, nodes, data_root, mirror) for run in runs]
+    picture = draw_diagnosis(found, out)
+    write_json(out.with_suffix(".json"), {"nodes": nodes, "runs": [vars(one) for one in found]})
+    table = Table(title=f"share of the labels that is lost, {nodes} nodes")
+    table.add_column("layer")
+    for one in found:
+        table.add_column(one.title)
+    for layer in range(max(len(one.layers) for one in found)):
+        shares = [f"{one.layers[layer]:.3f}" if layer < len(one.layers) else "" for one in found]
+        table.add_row("features" if layer == 0 else str(layer), *shares)
+    console.print(table)
+    say(f"picture: {picture}")
