@@ -1,4 +1,4 @@
-"""`girl reproduce nodes`, `ablation` and `objective`: the tables on real graphs."""
+"""`girl reproduce nodes`, `ablation`, `objective` and `depth`: the tables on real graphs."""
 
 from __future__ import annotations
 
@@ -110,6 +110,48 @@ def objective(
     _run(cells, data_root, mirror, out / "objective", jobs)
 
 
+def depth(
+    *,
+    out: Folder = Path("results"),
+    datasets: Names = None,
+    data_root: Root = None,
+    mirror: Mirror = None,
+    depths: Annotated[list[int] | None, Parameter(group=RUN, consume_multiple=True, negative="")] = None,
+    regularizers: Annotated[
+        list[Literal["none", "wd", "fa", "kr"]] | None, Parameter(group=RUN, consume_multiple=True, negative="")
+    ] = None,
+    seeds: Annotated[int | None, Parameter(group=RUN)] = None,
+    jobs: Jobs = 1,
+) -> None:
+    """Deep supervised GNNs: no regularisation, weight decay, a fully-adjacent last layer and KR, over the depth.
+
+    λ and the weight decay are chosen on validation nodes, for each dataset and depth. Writes OUT/depth/DATASET.json
+    after every cell; interrupted, the same command goes on.
+
+    Args:
+        datasets: which of the datasets; Texas, Actor, Cora, PubMed, Photo, Computers and CS if not given. Reddit,
+            Reddit2, ogbn-arxiv, ogbn-products and PPI by their names.
+        depths: of 3, 6, 9, 12, 15 and 18, which; all if not given.
+        regularizers: of none, wd, fa and kr, which; all if not given.
+        seeds: at most this many; 10 splits of Texas and Actor and 5 seeds of the others if not given.
+    """
+    from girl.experiments import depth as experiment
+    from girl.experiments.cells import Results
+    from girl.train.supervised import KINDS
+
+    _check_jobs(jobs)
+    experiment.run_depth(
+        _known(datasets) or list(experiment.HERE),
+        None if seeds is None else _at_least_one(seeds),
+        depths or experiment.DEPTHS,
+        regularizers or KINDS,
+        Results(out / "depth"),
+        experiment.Compute(data_root, mirror),
+        jobs,
+        console,
+    )
+
+
 def _run(
     cells: list[Cell],
     root: Path | None,
@@ -121,10 +163,13 @@ def _run(
     from girl.experiments.cells import Results, run_cells
     from girl.experiments.nodes import Compute
 
+    _check_jobs(jobs)
+    run_cells(cells, Compute(root, mirror, probes), Results(folder), jobs, console, probes)
+
+
+def _check_jobs(jobs: int) -> None:
     if not jobs:
         raise InputError("--jobs: given 0, expected a number of processes, or -1 for one on each core")
-
-    run_cells(cells, Compute(root, mirror, probes), Results(folder), jobs, console, probes)
 
 
 def _known(names: list[str] | None) -> list[str]:

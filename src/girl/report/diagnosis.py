@@ -12,9 +12,16 @@ from girl.evaluate.diagnose import Diagnosis
 from girl.report.figure import COLORS, panels
 
 
-def draw_diagnosis(runs: Sequence[Diagnosis], path: Path) -> Path:
-    """A panel for each run: the share lost over the layers, epochs from pale to dark, the end in colour."""
-    columns = min(3, len(runs))
+def draw_diagnosis(runs: Sequence[Diagnosis], path: Path, columns: int | None = None, last: str = "best epoch") -> Path:
+    """A panel for each run: the share lost over the layers, epochs from pale to dark, the end in colour.
+
+    Args:
+        runs: what was measured.
+        path: where to, without a suffix.
+        columns: panels side by side.
+        last: what the coloured line is.
+    """
+    columns = columns or min(3, len(runs))
     rows = -(-len(runs) // columns)
     shade = mpl.colormaps["Greys"]
     with panels(
@@ -30,9 +37,7 @@ def draw_diagnosis(runs: Sequence[Diagnosis], path: Path) -> Path:
                     linewidth=0.9,
                     label=f"epoch {epoch['epoch']:.0f}" if at in (0, len(run.trace) - 1) else None,
                 )
-            axis.plot(
-                range(len(run.layers)), run.layers, color=COLORS["ours"], marker="o", markersize=3.5, label="kept"
-            )
+            axis.plot(range(len(run.layers)), run.layers, color=COLORS["ours"], marker="o", markersize=3.5, label=last)
             axis.axhline(1, color=COLORS["theory"], linewidth=0.8, linestyle=":")
             axis.set_ylim(0, 1.15)
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from girl.experiments import ablation as ablations
+from girl.experiments import depth as depths
 from girl.experiments import objective as objectives
 from girl.experiments.cells import Cell, Results, cell_of
 from girl.experiments.nodes import METHODS
 from girl.experiments.nodes import cells as node_cells
 from girl.files import write_text
-from girl.report import ablation, girl_bench, nodes, objective
+from girl.report import ablation, depth, girl_bench, nodes, objective
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
 from girl.report.markdown import figure_piece, not_yet
 from girl.report.scores import Scores
@@ -38,7 +39,8 @@ def render(results: Path, out: Path) -> list[Path]:
     }
     pieces |= _steps(results / "bench" / "girl.json")
     pieces |= objective.pieces(_current(results / "objective", objectives.cells))
-    for texts, drawn in (_nodes(results / "nodes", out), _ablation(results / "ablation", out)):
+    parts = _nodes(results / "nodes", out), _ablation(results / "ablation", out), _depth(results / "depth", out)
+    for texts, drawn in parts:
         pieces |= texts
         written += drawn
     for name, text in pieces.items():
@@ -79,6 +81,25 @@ def _ablation(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
         alt = f"Accuracy over depth for each kind of layer, {nodes.LABELS[labels]}"
         text = figure_piece(f"ablation_{labels}", alt, caption)
         pieces[f"ablation_{labels}_figure"] = text if drawn else ablation.NOT_YET
+        paths += [drawn] if drawn else []
+    return pieces, paths
+
+
+def _depth(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
+    found = depth.DepthScores(_current(folder, depths.cells))
+    pieces = {"depth_facts": depth.facts(found), "depth_table": depth.table_depth(found)}
+    figures = {
+        "depth": (depth.draw_depth, "Training and test accuracy over depth", "Bands: standard deviation of the test."),
+        "depth_layers": (
+            depth.draw_watched,
+            "Share of the labels that each layer has lost, over training",
+            "On validation nodes, by leave-one-out. Grey: epochs, from pale to dark.",
+        ),
+    }
+    paths = []
+    for name, (draw, alt, caption) in figures.items():
+        drawn = draw(found, out)
+        pieces[f"{name}_figure"] = figure_piece(name, alt, caption) if drawn else depth.NOT_YET
         paths += [drawn] if drawn else []
     return pieces, paths
 

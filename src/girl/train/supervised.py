@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from rich.console import Console
@@ -23,7 +23,7 @@ from girl.train.loop import History, Resume, TrainSettings, fit
 from girl.train.recipe import changed
 
 Kind = Literal["none", "wd", "fa", "kr"]
-KINDS = ("none", "wd", "fa", "kr")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
