@@ -26,7 +26,7 @@ def test_the_candidate_is_chosen_by_validation_on_the_pilot_alone():
     assert depth.chosen(rows, "actor", "kr", 3) == 10.0
     assert depth.chosen(rows[:3], "actor", "kr", 3) is None  # a candidate is missing
     assert depth.chosen(rows, "actor", "kr", 6) is None
-    ties = [row("actor", "kr", 3, value, 0, 0.5) for value in values]
+    ties = [row("actor", "kr", 3, value, 0, 0.5) for value in (0.1, 1.0, 10.0)]
     assert depth.chosen(ties, "actor", "kr", 3) == 0.1
 
 

@@ -95,13 +95,28 @@ def test_the_term_is_the_weighted_sum_over_layers(root, last):
     torch.testing.assert_close(regularizer(y, mask), expected)
 
 
+def test_with_few_training_nodes_the_kernel_is_taken_in_full():
+    x, edges, y, _ = problem()
+    model = GCN(D, 16, 3, CLASSES)
+    regularizer = KRRegularizer(model, loss=KRLoss(features="fourier", rank=40))
+    found = {}
+    for count in (40, 41):
+        for seed in (0, 1):
+            torch.manual_seed(seed)
+            model(x, edges)
+            found[count, seed] = regularizer(y, torch.arange(count)).item()
+    assert found[40, 0] == found[40, 1]
+    assert found[41, 0] != found[41, 1]
+    assert regularizer.loss.features == "fourier"
+
+
 def test_layers_by_name_or_as_modules():
     model = Hand()
     assert KRRegularizer(model).layers == ["first", "again"]
     assert KRRegularizer(model, last=True).layers == ["first", "again", "last"]
     assert KRRegularizer(model, ["last", model.head]).layers == ["last", "head"]
     x, edges, y, _ = problem()
-    named = KRRegularizer(model, ["again"], weight=1.0)
+    named = KRRegularizer(model, ["again"], weight=1.0, loss=KRLoss(features="exact"))
     outs = []
     model.again.register_forward_hook(lambda module, given, out: outs.append(out))
     model(x, edges)

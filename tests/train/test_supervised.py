@@ -50,7 +50,7 @@ def with_kind(kind, **train):
 def test_every_kind_learns(kind, several):
     whole, labels, test = problem(several=several)
     method, history = learn(whole, labels, with_kind(kind, epochs=50))
-    assert labels.score(method.embed(whole), test) > 0.8
+    assert labels.score(method.embed(whole), test) > 0.6  # by chance 0.25
     assert len(history.scores) == len(history.epochs) == 50
     assert set(history.epochs[0]) == ({"cross-entropy", "KR"} if kind == "kr" else {"cross-entropy"})
     assert method.model.settings.adjacent == (kind == "fa")

@@ -38,7 +38,8 @@ class KRRegularizer:
         layers: parts of the model to regularise instead, by name (as in ``named_modules``) or as modules.
         weight: λ; may be changed at any time.
         loss: the estimator of ρ; by default of low rank, in-sample, the mean square: labels keep it from the trivial
-            optimum that in-sample residuals have without them.
+            optimum that in-sample residuals have without them. With no more training nodes than its rank the kernel is
+            taken in full: that costs less, and nothing is random.
         last: whether the last of the layers found is regularised too; layers that were given all are.
         classes: the number of classes; by default the most that labels have shown so far.
     """
@@ -58,6 +59,8 @@ class KRRegularizer:
             check_whole("classes", classes, 1)
         self.weight = weight
         self.loss = KRLoss(features="fourier", rank=128, residual="insample", root=False) if loss is None else loss
+        self._exact = copy.copy(self.loss)
+        self._exact.features = "exact"
         self.model, self.last, self.classes = model, last, classes
         self._most = classes or 0
         inner = getattr(model, "_orig_mod", model)  # torch.compile wraps a module
@@ -151,8 +154,9 @@ class KRRegularizer:
         # Whatever runs in half precision around it: sums over many nodes are not for sixteen bits.
         with torch.autocast(h.device.type, enabled=False):
             dtype = torch.float64 if h.dtype == torch.float64 else torch.float32
+            loss = self._exact if len(h) <= self.loss.rank else self.loss
             try:
-                return self.loss(h.to(dtype), target.to(h.device, dtype), generator=generator)
+                return loss(h.to(dtype), target.to(h.device, dtype), generator=generator)
             except EqualRowsError:
                 # A layer that has collapsed explains nothing, and no direction is better than another.
                 return _spread(target, self.loss).to(h.device) + h.flatten()[:0].float().sum()

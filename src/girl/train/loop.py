@@ -14,7 +14,7 @@ from rich.console import Console
 from torch import Tensor
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from girl.data.clusters import members, partition
+from girl.data.clusters import kept_partition, members
 from girl.errors import InputError
 from girl.kernel.check import EqualRowsError, NotFiniteError, check_choice, check_number, check_whole
 from girl.methods.base import Batch, Method
@@ -237,7 +237,7 @@ def fit(
     if folder is not None:
         _resume(trainer, folder, resume, about or {})
     with phase(console, "cutting the graph into parts"):
-        parts = members(partition(whole.graph, settings.clusters, settings.seed)) if settings.clusters > 1 else []
+        parts = members(kept_partition(whole.graph, settings.clusters, settings.seed)) if settings.clusters > 1 else []
     good = _snapshot(trainer)
     with TrainingProgress(settings.epochs, trainer.epoch, console) as progress:
         while not trainer.done:
