@@ -41,6 +41,7 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/girl_step.py
+	$(BIN)/python benchmarks/regularizer.py
 	$(BIN)/python -m girl.report.docs results docs/generated
 
 clean:

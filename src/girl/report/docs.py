@@ -15,7 +15,7 @@ from girl.experiments.cells import Cell, Results, cell_of
 from girl.experiments.nodes import METHODS
 from girl.experiments.nodes import cells as node_cells
 from girl.files import write_text
-from girl.report import ablation, depth, girl_bench, nodes, objective
+from girl.report import ablation, depth, girl_bench, nodes, objective, regularizer_bench
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
 from girl.report.markdown import figure_piece, not_yet
 from girl.report.scores import Scores
@@ -38,6 +38,7 @@ def render(results: Path, out: Path) -> list[Path]:
         "kernel_facts": facts(bench),
     }
     pieces |= _steps(results / "bench" / "girl.json")
+    pieces |= _regularizer(results / "bench" / "regularizer.json")
     pieces |= objective.pieces(_current(results / "objective", objectives.cells))
     parts = _nodes(results / "nodes", out), _ablation(results / "ablation", out), _depth(results / "depth", out)
     for texts, drawn in parts:
@@ -61,6 +62,17 @@ def _steps(path: Path) -> dict[str, str]:
         return dict.fromkeys(makers, missing)
     result = _read(path)
     return {name: make(result) or missing for name, make in makers.items()}
+
+
+def _regularizer(path: Path) -> dict[str, str]:
+    makers = {
+        "regularizer_table": regularizer_bench.table_regularizer,
+        "regularizer_facts": regularizer_bench.facts,
+    }
+    if not path.exists():
+        return dict.fromkeys(makers, not_yet("python benchmarks/regularizer.py"))
+    result = _read(path)
+    return {name: make(result) for name, make in makers.items()}
 
 
 def _nodes(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
