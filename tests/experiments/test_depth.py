@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from girl import datasets
 from girl.errors import InputError
 from girl.experiments import depth
 from girl.experiments.cells import Results
@@ -61,6 +62,27 @@ def test_the_study_runs_the_pilot_then_the_chosen_and_is_resumed(small, mirror, 
     assert {r["seed"] for r in rows} == {0, 1, 2}
     assert all(0 <= r["rows"][0][part] <= 1 for r in rows for part in ("train", "val", "test"))
     assert run().count("every cell is there already") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "metric"),
+    [
+        ("reddit", 0.003, "accuracy"),
+        ("reddit2", 0.003, "accuracy"),
+        ("ogbn-arxiv", 0.003, "accuracy"),
+        ("ogbn-products", 0.0003, "accuracy"),
+        ("ppi", 0.01, "micro-F1"),
+    ],
+)
+def test_the_large_ones_run_on_stand_ins_of_their_raw_format(name, scale, metric, tmp_path, monkeypatch):
+    monkeypatch.setattr(depth, "PLANS", {name: replace(depth.PLANS[name], epochs=1)})
+    datasets.make_stand_in(name, tmp_path, scale=scale)
+    for kind in ("fa", "kr"):
+        one = depth.cell(name, kind, 3, 1.0, 0)
+        found = depth.Compute(tmp_path)(one)
+        assert found["stand_in"]
+        assert found["rows"][0]["metric"] == metric
+        assert 0 <= found["rows"][0]["test"] <= 1
 
 
 def test_wrong_names_and_depths_are_told():
