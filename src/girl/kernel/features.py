@@ -94,26 +94,33 @@ class _Gaussian(torch.autograd.Function):
 
 
 class _Fourier(torch.autograd.Function):
-    r""":math:`[\cos(u\Omega), \sin(u\Omega)]/\sqrt k` (n x 2k) for rows u (n x d) and frequencies (d x k)."""
+    r""":math:`[\cos(u\Omega), \sin(u\Omega)]/\sqrt k` (n x 2k), :math:`u = (x - c)f`, for frequencies Ω (d x k).
+
+    The rows are not rescaled, their products with the frequencies are: those are n x k, and k is less than d in most
+    layers. Rows that are far from the origin are moved there first, or the product would have lost its digits.
+    """
 
     @staticmethod
-    def forward(ctx: Any, u: Tensor, frequencies: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, center: Tensor, far: bool, factor: Tensor, frequencies: Tensor) -> Tensor:
         count = frequencies.shape[1]
-        features = u.new_empty(u.shape[0], 2 * count)
-        phase = u @ frequencies
+        features = x.new_empty(x.shape[0], 2 * count)
+        phase = (x - center) @ frequencies if far else x @ frequencies - center @ frequencies
+        phase *= factor
         torch.cos(phase, out=features[:, :count])
         torch.sin(phase, out=features[:, count:])
         features *= count**-0.5
-        ctx.save_for_backward(frequencies, features)
+        ctx.save_for_backward(frequencies, features, phase, factor)
         return features
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, None]:
-        frequencies, features = ctx.saved_tensors
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, None, None, Tensor | None, None]:
+        frequencies, features, phase, factor = ctx.saved_tensors
         count = frequencies.shape[1]
         into_phase = grads[0][:, count:] * features[:, :count]
         into_phase.addcmul_(grads[0][:, :count], features[:, count:], value=-1)
-        return into_phase @ frequencies.T, None
+        into_factor = torch.linalg.vecdot(into_phase, phase).sum() / factor if ctx.needs_input_grad[3] else None
+        into_x = into_phase @ (frequencies.T * factor) if ctx.needs_input_grad[0] else None
+        return into_x, None, None, into_factor, None
 
 
 def gaussian(u: Tensor, v: Tensor) -> Tensor:
@@ -203,10 +210,10 @@ def fourier_map(
     """
     frequencies = orthogonal_frequencies(rows.x.shape[1], math.ceil(rank / 2), generator, rows.x.device).to(dtype)
 
-    center = rows.center
+    center, far = rows.center.to(dtype), rows.far
 
     def apply(part: Tensor, factor: Tensor) -> Tensor:
-        return _Fourier.apply(rescaled(part, center, factor), frequencies)
+        return _Fourier.apply(part.to(dtype), center, far, factor, frequencies)
 
     return FeatureMap((_factor(width, dtype),), apply)
 
