@@ -18,7 +18,7 @@ from girl.kernel.sparse import csr
 SCIPY_THREADS = 2
 
 #: Bytes of a block of columns that is diffused at a time: a few such blocks stay in the cache from step to step.
-BLOCK_BYTES = 3 << 20
+BLOCK_BYTES = 1 << 20
 #: Columns that a block has at least: one line of the cache.
 BLOCK_COLUMNS = 16
 
