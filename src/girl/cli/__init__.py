@@ -46,7 +46,7 @@ def main(tokens: Sequence[str] | None = None) -> None:
     """
     tokens = sys.argv[1:] if tokens is None else list(tokens)
     # Threads that wait for each other in busy loops take the core from the one they wait for: beside three busy
-    # programs on two cores a small graph trained at a third of the speed. Read when torch is first imported, which is later.
+    # programs on two cores a small graph trained at a third of the speed. Read when torch is first imported, later.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # For people: what is the matter, not the line of code that noticed.
     warnings.formatwarning = lambda message, *_, **__: f"note: {message}\n"
