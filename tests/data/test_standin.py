@@ -8,7 +8,7 @@ import torch
 from torch.serialization import add_safe_globals
 
 from girl import datasets
-from girl.data import store
+from girl.data import raw, store
 from girl.errors import InputError
 
 #: Shares that leave a few thousand nodes at most.
@@ -100,7 +100,7 @@ def test_a_part_of_real_data_is_not_overwritten_and_an_empty_folder_is_none(tmp_
     (folder / "raw" / "edge.csv.gz").unlink()
     datasets.make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)  # half a stand-in is no loss
     (folder / "raw" / "edge.csv.gz").unlink()
-    (folder / store.MARKER).unlink()
+    (folder / raw.MARKER).unlink()
     with pytest.raises(InputError, match="a part of the real ogbn-arxiv is in the cache"):
         datasets.make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)
 

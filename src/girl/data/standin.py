@@ -13,7 +13,7 @@ import polars as pl
 import scipy.sparse
 from numpy.typing import NDArray
 
-from girl.data import store
+from girl.data import raw, store
 from girl.data.randomgraph import feature_blocks, features, parts, random_graph
 from girl.data.registry import DATASETS, Entry
 from girl.errors import InputError
@@ -40,7 +40,7 @@ def make_stand_in(entry: Entry, root: Path, scale: float = 1.0, seed: int = 0) -
         raise InputError(f"seed: given {seed}, expected a whole number of at least 0")
     folder = root / entry.part
     found = store.at_hand(entry, root, None)
-    if found == "cached" or (found == "incomplete" and not store.is_stand_in(entry, root)):
+    if found == "cached" or (found == "incomplete" and not raw.is_stand_in(entry, root)):
         what = "the real" if found == "cached" else "a part of the real"
         raise InputError(
             f"{folder}: {what} {entry.name} is in the cache and is not overwritten; "
@@ -51,7 +51,7 @@ def make_stand_in(entry: Entry, root: Path, scale: float = 1.0, seed: int = 0) -
         fresh.mkdir(parents=True)
         nodes = max(round(entry.nodes * scale), 4 * entry.classes)
         _WRITERS[entry.family](entry, fresh, nodes, round(entry.edges * scale), np.random.default_rng(seed))
-        store.write_marker(fresh, scale, seed)
+        raw.write_marker(fresh, scale, seed)
         store.graph_file(entry, root).unlink(missing_ok=True)
         store.place(entry, scratch, root, replace=True)  # of an older stand-in
     return folder

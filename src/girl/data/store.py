@@ -8,7 +8,6 @@ been found whole: neither an interruption nor a damaged file leaves anything in 
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import shutil
 import sys
@@ -20,29 +19,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from girl.data.damage import damaged, mismatch, missing
+from girl.data.damage import missing
+from girl.data.raw import DamagedError, is_stand_in, offered, read_raw, read_raw_splits
 from girl.data.registry import DATASETS, Entry
 from girl.errors import InputError
 
 if TYPE_CHECKING:
     from girl.data.dataset import Masks, NodeDataset
 
-#: A file of this name in a raw folder says that a random graph is in the place of the data.
-MARKER = "stand-in.json"
-
 #: Seconds without a change after which a scratch folder counts as left by an interrupted run.
 ABANDONED = 24 * 3600
-
-#: Protocols whose splits are files: without them the dataset does not offer these.
-_FILED = ("public", "geom-gcn", "ogb")
-
-
-class _DamagedError(Exception):
-    """A raw file cannot be used: its name in the dataset's folder, if known, and what is wrong."""
-
-    def __init__(self, file: str, problem: str) -> None:
-        super().__init__(f"{file} {problem}".strip())
-        self.file, self.problem = file, problem
 
 
 def cache_root(root: Path | str | None = None) -> Path:
@@ -75,7 +61,7 @@ def graph_file(entry: Entry, root: Path) -> Path:
 def load(entry: Entry, root: Path, mirror: Path | None) -> NodeDataset:
     """The dataset, from wherever it is nearest."""
     if not entry.part:
-        return _read(entry, root)
+        return read_raw(entry, root)
     _check_apart(root, mirror)
     if (found := _cached(entry, root)) is None:
         return _make(entry, root, mirror)
@@ -96,11 +82,6 @@ def fetch(entry: Entry, root: Path, mirror: Path | None, again: bool = False) ->
     _check_apart(root / entry.part, None if mirror is None else mirror / entry.part)
     _sweep(entry, root)
     return _make(entry, root, mirror, again=True)
-
-
-def is_stand_in(entry: Entry, root: Path) -> bool:
-    """Whether the raw files below ``root`` are a random graph's."""
-    return bool(entry.part) and (root / entry.part / MARKER).is_file()
 
 
 def at_hand(entry: Entry, root: Path, mirror: Path | None) -> str:
@@ -211,8 +192,8 @@ def _whole(entry: Entry, root: Path, part: str) -> bool:
     if part == entry.part:
         return _complete(root, part, entry.files)
     try:
-        _splits(entry, root)
-    except _DamagedError:
+        read_raw_splits(entry, root)
+    except DamagedError:
         return False
     return True
 
@@ -243,8 +224,8 @@ def _make(entry: Entry, root: Path, mirror: Path | None, again: bool = False) ->
     if again or not _occupied(root / entry.part):
         return _keep(entry, _bring(entry, root, mirror, again), root)
     try:
-        found = _read(entry, root)
-    except _DamagedError as error:
+        found = read_raw(entry, root)
+    except DamagedError as error:
         raise InputError(
             f"{root / entry.part / error.file}: {error.problem}; `girl datasets fetch {entry.name} --again` "
             "throws the cached copy away and fetches it anew"
@@ -275,8 +256,8 @@ def _bring(entry: Entry, root: Path, mirror: Path | None, again: bool) -> NodeDa
         else:
             download(entry, scratch)
         try:
-            found = _read(entry, scratch)
-        except _DamagedError as error:
+            found = read_raw(entry, scratch)
+        except DamagedError as error:
             if mirrored is not None:
                 where, remedy = mirrored / entry.part / error.file, "mend the mirror, or do without it"
             else:
@@ -312,8 +293,8 @@ def _bring_splits(
     problems = []
     for where, bring in ways:
         try:
-            return _splits(entry, bring())
-        except (_DamagedError, OSError) as error:
+            return read_raw_splits(entry, bring())
+        except (DamagedError, OSError) as error:
             shutil.rmtree(scratch / part, ignore_errors=True)
             problems.append(f"{where}{error}")
     if problems:
@@ -347,77 +328,8 @@ def _copy(mirror: Path, scratch: Path, part: str) -> None:
             shutil.copyfile(path, scratch / part / inside)
 
 
-def _read(entry: Entry, root: Path) -> NodeDataset:
-    """The raw files below ``root`` as a dataset; raises :class:`_DamagedError`."""
-    from girl.data import readers
-    from girl.data.dataset import NodeDataset
-
-    folder = root / entry.part
-    if entry.part and (lacking := missing(folder, entry.files)):
-        raise _DamagedError(lacking[0], "is missing")
-    try:
-        data, fixed = readers.read(entry, root)
-        classes = data.y.shape[1] if entry.multilabel else int(data.y.max()) + 1
-        nodes, features = data.x.shape
-    except MemoryError:
-        raise
-    except Exception as error:  # a damaged file can make its reader fail in any way
-        raise _diagnosed(folder, entry.files, error) from error
-    stand_in = is_stand_in(entry, root)
-    wrong = None if stand_in else mismatch(entry, nodes, data.edge_index.shape[1], features, classes)
-    if wrong is not None:
-        raise _DamagedError(
-            *damaged(folder, entry.files)
-            or ("", f"the files {wrong}: one is damaged, or they are not those of {entry.name}")
-        )
-    if any(len(mask) != len(data.y) for masks in fixed.values() for mask in masks):
-        raise _DamagedError("", "the splits are of another number of nodes")
-    return NodeDataset(
-        name=entry.name,
-        data=data,
-        classes=entry.classes,
-        multilabel=entry.multilabel,
-        inductive=entry.inductive,
-        fixed=fixed,
-        protocols=_offered(entry, fixed),
-        stand_in=stand_in,
-    )
-
-
-def _splits(entry: Entry, root: Path) -> Masks:
-    """The splits below ``root`` that the data can do without; raises :class:`_DamagedError`."""
-    from girl.data import readers
-
-    folder = root / entry.splits_part
-    if lacking := missing(folder, entry.splits_files):
-        raise _DamagedError(lacking[0], "is missing")
-    try:
-        masks = readers.read_splits(entry, root)
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise _diagnosed(folder, entry.splits_files, error) from error
-    if any(len(mask) != entry.nodes for mask in masks):
-        raise _DamagedError("", "the splits are of another number of nodes")
-    return masks
-
-
 def _with_splits(entry: Entry, found: NodeDataset, splits: Masks | None) -> NodeDataset:
     if splits is None:
         return found
     fixed = found.fixed | {"geom-gcn": splits}
-    return dataclasses.replace(found, fixed=fixed, protocols=_offered(entry, fixed))
-
-
-def _offered(entry: Entry, fixed: dict[str, Masks]) -> tuple[str, ...]:
-    return tuple(p for p in entry.protocols if p not in _FILED or p in fixed)
-
-
-def _diagnosed(folder: Path, files: tuple[str, ...], error: Exception) -> _DamagedError:
-    reason = f"{type(error).__name__}: {error}".splitlines()[0]
-    return _DamagedError(*damaged(folder, files) or ("", f"cannot be read ({reason})"))
-
-
-def write_marker(folder: Path, scale: float, seed: int) -> None:
-    """Say in ``folder`` that what it holds is a random graph."""
-    (folder / MARKER).write_text(json.dumps({"stand_in": True, "scale": scale, "seed": seed}) + "\n", encoding="utf-8")
+    return dataclasses.replace(found, fixed=fixed, protocols=offered(entry, fixed))
