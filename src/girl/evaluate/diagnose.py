@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import torch
+
 from girl import datasets, splits
 from girl.errors import InputError
 from girl.methods.base import Batch
-from girl.nn.diagnosis import lost_shares
-from girl.train.run import batch_of, load_run
+from girl.nn.diagnosis import lost_share, lost_shares
+from girl.train.run import batch_of, load_folder, load_run
 from girl.train.supervised_run import load_supervised
 
 
@@ -36,14 +38,13 @@ def diagnose_run(
         data_root: where datasets are kept.
         mirror: a folder of raw files.
     """
-    try:
+    config, _, _ = load_folder(run, "`girl train` or `girl pretrain`")
+    if config.get("kind") == "supervised":
         known = load_supervised(run)
         settings, layers, trace = known.recipe.model.encoder, known.model.by_layer, known.history.observed
         title = f"{known.recipe.regularizer.regularizer}, depth {known.recipe.model.depth}"
         about = known.about
-    except InputError as error:
-        if "without labels" not in str(error):
-            raise
+    else:
         other = load_run(run)
         settings, layers, trace = other.recipe.encoder, other.method.encoder.by_layer, []
         title, about = f"GIRL, {settings.conv}, depth {settings.layers}", other.about
@@ -54,5 +55,5 @@ def diagnose_run(
     whole: Batch = batch_of(found.data, settings)
     chosen = getattr(split, nodes)
     y = found.data.y
-    first = lost_shares([whole.x.dense(chosen)], y[chosen], chosen.new_tensor(range(len(chosen))))
-    return Diagnosis(f"{found.title}: {title}", [*first, *lost_shares(layers(whole.x, whole.graph), y, chosen)], trace)
+    first = lost_share(whole.x.dense(chosen), y[chosen], torch.Generator().manual_seed(0))
+    return Diagnosis(f"{found.title}: {title}", [first, *lost_shares(layers(whole.x, whole.graph), y, chosen)], trace)

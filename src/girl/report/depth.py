@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from girl.evaluate.diagnose import Diagnosis
-from girl.evaluate.metric import Summary
+from girl.evaluate.metric import Comparison, Summary
 from girl.experiments import published
 from girl.experiments.depth import DEPTHS, PLANS, chosen, name_of
 from girl.report.diagnosis import draw_diagnosis
@@ -58,7 +58,7 @@ class DepthScores:
         method = self.methods.get((dataset, kind, depth))
         return None if method is None else self.scores.summary(dataset, PLANS[dataset].protocol, method, part)
 
-    def difference(self, dataset: str, depth: int, kind: Kind, other: Kind) -> Any:
+    def difference(self, dataset: str, depth: int, kind: Kind, other: Kind) -> Comparison | None:
         """How much better one kind is than another, pair by pair."""
         names = [self.methods.get((dataset, one, depth)) for one in (kind, other)]
         if names[0] is None or names[1] is None:
