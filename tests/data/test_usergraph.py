@@ -55,6 +55,7 @@ def test_odd_input_is_handled_and_counted():
     assert counts["nodes"] == 6
     assert counts["nodes only in edges"] == 1
     assert counts["nodes only in table"] == 1
+    assert counts["direction"] == "edges both ways"
     assert counts["edges read"] == 6
     assert counts["duplicate edges"] == 1
     assert counts["self-loops"] == 1

@@ -25,6 +25,9 @@ def test_training_is_told_in_words():
 
     assert "still falling" in words(np.linspace(1, 0.5, 30))
     assert "levelled off" in words(0.5 + 0.5 * np.exp(-np.arange(60)))
+    noise = np.random.default_rng(0).normal(size=(20, 60)) / 50
+    assert sum("levelled off" not in words(0.5 + line) for line in noise) <= 1, "a curve that only jumps has no trend"
+    assert all("still falling" in words(np.linspace(1, 0.2, 60) + line) for line in noise / 10)
     assert "rose" in words(np.linspace(0.5, 0.8, 30))
     assert "too few" in words([0.5, 0.4])
     found = training([{"layer 1": 0.73, "layer 2": 0.61}, {"layer 1": 0.70, "layer 2": 0.55}])

@@ -147,6 +147,7 @@ def _build(file: GraphFile, tables: list[Table], settings: InputSettings, encodi
     if tables:
         counts["node file"] = ", ".join(table.name for table in tables)
     counts |= _node_counts(found, source, target, len(ids)) | _edge_counts(edges, sides)
+    counts["direction"] = "edges one way" if s.directed else "edges both ways"
     counts |= _shape_counts(sides, len(ids)) | _feature_counts(encoding, x, filled)
     table = found.frame if tables else ids.rename("id").to_frame()
     if table.height < len(ids):

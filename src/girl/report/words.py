@@ -127,11 +127,12 @@ def _course(line: NDArray[np.float64]) -> str:
     if len(line) < 5:
         return "too few epochs to see a trend"
     tail = max(len(line) // 10, 2)
-    before, after = line[-2 * tail : -tail].mean(), line[-tail:].mean()
-    fell, gained = before - after, line[0] - line.min()
-    if line[-1] > line[0] * 1.02:
+    first, before, after = line[:tail].mean(), line[-2 * tail : -tail].mean(), line[-tail:].mean()
+    # What chance alone makes of the difference of two such means, told from how the curve jumps about its trend.
+    chance = np.diff(line[-2 * tail :]).std() / math.sqrt(tail)
+    if after > first * 1.02 + 3 * chance:
         return "rose: a smaller learning rate may help"
-    if fell > 0.05 * max(gained, 1e-3):
+    if before - after > max(0.05 * max(line[0] - line.min(), 1e-3), 3 * chance):
         return "still falling: more epochs may help"
     return "has levelled off"
 
