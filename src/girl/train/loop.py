@@ -97,7 +97,9 @@ class Trainer:
     def __init__(self, method: Method, settings: TrainSettings, device: torch.device) -> None:
         self.method, self.settings, self.device = method, settings, device
         self.parameters = [p for p in method.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.AdamW(self.parameters, lr=settings.lr, weight_decay=settings.weight_decay)
+        self.optimizer = torch.optim.AdamW(
+            self.parameters, lr=settings.lr, weight_decay=settings.weight_decay, fused=True
+        )
         # As the released code: halved after two epochs of rest, never below 1e-5.
         self.plateau = ReduceLROnPlateau(self.optimizer, factor=0.5, patience=2, min_lr=1e-5)
         self.generator = torch.Generator(device).manual_seed(settings.seed)
