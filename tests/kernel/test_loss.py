@@ -252,6 +252,18 @@ def test_without_the_root_a_perfect_fit_has_no_gradient():
     assert not x.grad.any()
 
 
+def test_samples_may_share_their_frequencies():
+    loss = KRLoss(features="fourier", rank=16)
+    x, y = torch.randn(50, 6, generator=seeded()), torch.randn(50, 2, generator=seeded(1))
+    drawn = {}
+    first = loss.estimate(x, [y], seeded(2), drawn)
+    torch.testing.assert_close(first, loss(x, y, generator=seeded(2)), rtol=0, atol=0)
+    torch.testing.assert_close(loss.estimate(x, [y], seeded(3), drawn), first, rtol=0, atol=0)
+    assert loss.estimate(x, [y], seeded(3), {}) != first
+    loss.estimate(x[:, :3], [y], seeded(3), drawn)
+    assert {columns: tuple(one.shape) for columns, one in drawn.items()} == {6: (6, 8), 3: (3, 8)}
+
+
 def test_functional_form_is_the_module():
     x, y = normal(40, 4), normal(40, 3, seed=1)
     options = {"features": "fourier", "rank": 16, "strength": 1e-2, "p": 1.5, "root": False}

@@ -415,3 +415,19 @@ def test_mistakes_are_named():
         model.convs[0].lin.weight.fill_(torch.nan)
     with pytest.raises(NotFiniteError, match=r"layer 'convs.0'"):
         after_run(y, mask)
+
+
+def test_nodes_are_named_by_mask_or_by_number():
+    x, edges, y, mask = problem()
+    torch.manual_seed(0)
+    model = GraphSAGE(D, 16, 3, CLASSES)
+    regularizer = KRRegularizer(model, classes=CLASSES)
+
+    def value(*given):
+        model(x, edges)
+        return regularizer(y, *given, generator=torch.Generator().manual_seed(0))
+
+    numbers = mask.nonzero().squeeze(1)
+    torch.testing.assert_close(value(mask), value(numbers))
+    torch.testing.assert_close(value(mask), value(numbers - N))
+    torch.testing.assert_close(value(), value(torch.ones(N, dtype=torch.bool)), rtol=0, atol=0)

@@ -198,17 +198,30 @@ def _pivoted_rows(x: Tensor, center: Tensor, width: Tensor, rank: int, generator
     return candidates[torch.tensor(chosen, device=candidates.device)]
 
 
+#: Frequencies that were drawn, by the columns that they are for.
+Drawn = dict[int, Tensor]
+
+
 def fourier_map(
-    rows: Rows, width: Tensor, rank: int, dtype: torch.dtype, generator: torch.Generator | None = None
+    rows: Rows,
+    width: Tensor,
+    rank: int,
+    dtype: torch.dtype,
+    generator: torch.Generator | None = None,
+    drawn: Drawn | None = None,
 ) -> FeatureMap:
     r"""Orthogonal random Fourier features: :math:`[\cos u\Omega, \sin u\Omega]/\sqrt{r/2}`, u the rescaled rows.
 
     The columns of :math:`\Omega` come in orthogonal blocks with the lengths of Gaussian vectors, which is unbiased and
     has less variance than independent columns (Yu et al., "Orthogonal random features", 2016). Cosine and sine come
     in pairs, so that every row of :math:`\Phi` has length one, as every point has :math:`k(x,x)=1`, and a shift of x
-    only rotates the pairs; an odd rank is rounded up.
+    only rotates the pairs; an odd rank is rounded up. Frequencies are taken from ``drawn``, or drawn and left there.
     """
-    frequencies = orthogonal_frequencies(rows.x.shape[1], math.ceil(rank / 2), generator, rows.x.device).to(dtype)
+    columns = rows.x.shape[1]
+    drawn = {} if drawn is None else drawn
+    if columns not in drawn:
+        drawn[columns] = orthogonal_frequencies(columns, math.ceil(rank / 2), generator, rows.x.device)
+    frequencies = drawn[columns].to(rows.x.device, dtype)
 
     center, far = rows.center.to(dtype), rows.far
 

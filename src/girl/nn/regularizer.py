@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from girl.kernel.check import EqualRowsError, NotFiniteError, check_number, check_whole
+from girl.kernel.features import Drawn
 from girl.kernel.loss import KRLoss
 from girl.nn.outputs import LayerOutputs, message_passing, named_layers
 
@@ -113,8 +114,9 @@ class KRRegularizer:
         rows = _rows(mask, y)
         target = self._target(y if rows is None else y[rows])
         found = {}
+        drawn: Drawn = {}
         for name, runs in outputs.items():
-            parts = [self._term(name, h, rows, len(y), target, generator) for h in runs]
+            parts = [self._term(name, h, rows, len(y), target, generator, drawn) for h in runs]
             found[name] = torch.stack(parts).mean()
         return found
 
@@ -136,7 +138,14 @@ class KRRegularizer:
         return one_hot(y.long(), max(self._most, 1)).float()
 
     def _term(
-        self, name: str, h: Tensor, rows: Tensor | None, nodes: int, target: Tensor, generator: torch.Generator | None
+        self,
+        name: str,
+        h: Tensor,
+        rows: Tensor | None,
+        nodes: int,
+        target: Tensor,
+        generator: torch.Generator | None,
+        drawn: Drawn,
     ) -> Tensor:
         h = h.flatten(1) if h.dim() > 2 else h
         if rows is None and len(h) != nodes:
@@ -148,7 +157,8 @@ class KRRegularizer:
                     f"layer {name!r}: puts out {len(h):,} rows, expected {nodes:,} as y has: give the labels of all "
                     "nodes of the batch, and the training nodes by the mask"
                 )
-            h = h[rows]
+            # Its way back adds rows, where that of h[rows] must expect any places.
+            h = h.index_select(0, rows.to(h.device))
         if len(h) < 2:
             return h.flatten()[:0].float().sum()  # 0, with a gradient of zeros
         # Whatever runs in half precision around it: sums over many nodes are not for sixteen bits.
@@ -156,7 +166,7 @@ class KRRegularizer:
             dtype = torch.float64 if h.dtype == torch.float64 else torch.float32
             loss = self._exact if len(h) <= self.loss.rank else self.loss
             try:
-                return loss(h.to(dtype), target.to(h.device, dtype), generator=generator)
+                return loss.estimate(h.to(dtype), [target.to(h.device, dtype)], generator, drawn)
             except EqualRowsError:
                 # A layer that has collapsed explains nothing, and no direction is better than another.
                 return _spread(target, self.loss).to(h.device) + h.flatten()[:0].float().sum()
@@ -194,10 +204,11 @@ def _rows(mask: Tensor | None, y: Tensor) -> Tensor | None:
     if mask.dtype == torch.bool:
         if mask.shape != (len(y),):
             raise ValueError(f"mask: given shape {tuple(mask.shape)}, expected ({len(y)},), one for each label")
-        return mask.nonzero().squeeze(1)
+        found = mask.nonzero().squeeze(1)
+        return None if len(found) == len(y) else found
     if mask.dim() != 1 or mask.is_floating_point():
         raise ValueError(f"mask: given {mask.dtype} of shape {tuple(mask.shape)}, expected a mask or indices of nodes")
-    return mask
+    return torch.where(mask < 0, mask + len(y), mask)  # counted from the end, as everywhere
 
 
 def _spread(target: Tensor, loss: KRLoss) -> Tensor:
