@@ -1,0 +1,101 @@
+"""A method with one encoder, and how representations are put together from its layers: the same for every method."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from girl.methods.base import Batch, Method
+from girl.methods.compress import principal_components
+from girl.nn.encoder import Encoder, EncoderSettings
+
+
+class EncoderMethod(Method):
+    """A method whose representations are those of one encoder.
+
+    A representation is the encoder's last layer, or all of them, and beside it, if the settings keep them, the node's
+    own features.
+
+    Args:
+        inputs: columns of the features.
+        encoder: what the encoder is made of.
+    """
+
+    directions: Tensor
+    feature_mean: Tensor
+    scales: Tensor
+
+    def __init__(self, inputs: int, encoder: EncoderSettings) -> None:
+        super().__init__()
+        self.encoder = Encoder(inputs, encoder)
+        # The features' part of the representation: wide ones by their principal components.
+        kept = min(inputs, encoder.hidden) if encoder.keep else 0
+        self.register_buffer("directions", torch.zeros(inputs, kept))
+        self.register_buffer("feature_mean", torch.zeros(inputs if kept else 0))
+        # Of each part, features and layers; zero until training ends. Another graph is embedded on the same scale.
+        layers = encoder.layers if encoder.output == "layers" else 1
+        self.register_buffer("scales", torch.zeros(1 + layers))
+
+    def prepare(self, whole: Batch, generator: torch.Generator) -> None:
+        """The directions of the features' part."""
+        if self.directions.numel():
+            n, d = whole.x.shape
+            rank = min(self.directions.shape[1], n)
+            found = principal_components(whole.x.__matmul__, whole.x.t_matmul, (n, d), rank, generator)
+            self.directions[:, :rank], self.feature_mean[:] = found[1], found[2]
+
+    @torch.no_grad()
+    def finish(self, whole: Batch) -> Tensor:
+        r"""Fix the scales of the parts: the layers' to a mean length of 1, the features' to a share of their spread.
+
+        A probe is fitted under a penalty on its weights, so a part of small spread is used as far as the labels pay for
+        it. With a share of 0.2 a few labels read the layers, which know the surroundings; many labels also read what is
+        the node's own.
+        """
+        self.scales.fill_(1)
+        out = self.embed(whole)
+        features, *layers = out.split(self._widths(), 1)
+        if not self.encoder.settings.unit:
+            lengths = torch.stack([part.square().sum(1).mean().sqrt() for part in layers])
+            self.scales[1:] = 1 / lengths.clamp(min=1e-12)
+        if features.shape[1]:
+            spread = torch.stack([part.var(0, correction=0).sum() for part in layers]) * self.scales[1:].square()
+            own = features.var(0, correction=0).sum().clamp(min=1e-12)
+            self.scales[0] = self.encoder.settings.keep * (spread.sum() / own).sqrt()
+        for part, scale in zip((features, *layers), self.scales, strict=True):
+            part.mul_(scale)
+        return out
+
+    @property
+    def width(self) -> int:
+        """Columns of a representation."""
+        return sum(self._widths())
+
+    def _widths(self) -> list[int]:
+        """Columns of the parts of a representation: the features, and each layer."""
+        return [self.directions.shape[1], *[self.encoder.settings.hidden] * (len(self.scales) - 1)]
+
+    @torch.no_grad()
+    def embed(self, whole: Batch) -> Tensor:
+        """The representations of all nodes, computed layer by layer."""
+        if not self.scales.any():
+            return self.finish(whole)
+        s = self.encoder.settings
+        was_training = self.training
+        self.eval()
+        widths = self._widths()
+        out = torch.empty(whole.size, sum(widths), device=whole.x.device)
+        features, *layers = out.split(widths, 1)
+        if widths[0]:
+            features.copy_(whole.x @ self.directions).sub_(self.feature_mean @ self.directions)
+        wanted = range(s.layers - len(layers), s.layers)
+        for index, layer in enumerate(self.encoder.by_layer(whole.x, whole.graph)):
+            if index in wanted:
+                layers[index - wanted.start].copy_(layer)
+        for part, scale in zip((features, *layers), self.scales, strict=True):
+            if s.unit:
+                functional.normalize(part, out=part)
+            part.mul_(scale)
+        self.train(was_training)
+        return out
