@@ -6,6 +6,7 @@ recipes are taken over, so that an interrupted run can be given again. (This fil
 then find it in the place of the package.)
 
     python benchmarks/girl_step.py                        PubMed and Physics, about half an hour on two cores
+    python benchmarks/girl_step.py --only accuracy        rows and rank only; the rest stays as it was measured
     python benchmarks/girl_step.py --datasets pubmed
     python benchmarks/girl_step.py --quick                scikit-learn's digits, to see that it runs
 """
@@ -35,7 +36,7 @@ from girl.evaluate.run import score_splits
 from girl.experiments.record import provenance
 from girl.files import write_json
 from girl.methods.base import Batch
-from girl.methods.girl import GIRLMethod
+from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.train.loop import Trainer
 from girl.train.recipe import Recipe, tuned_recipe
 from girl.train.run import batch_of, pretrain, untrained
@@ -58,6 +59,11 @@ def load(name: str) -> NodeDataset:
     return datasets.load(name)
 
 
+def settings_of(recipe: Recipe) -> GIRLSettings:
+    assert isinstance(recipe.method, GIRLSettings)
+    return recipe.method
+
+
 class Bench:
     """A dataset with the method of its shipped recipe before the first step, and the two kinds of step.
 
@@ -69,7 +75,9 @@ class Bench:
         self.dataset = load(name)
         self.whole: Batch = batch_of(self.dataset.data, self.recipe.encoder)
         self.loaded_bytes = _resident()
-        self.method: GIRLMethod = untrained(self.whole.x.shape[1], self.recipe)
+        method = untrained(self.whole.x.shape[1], self.recipe)
+        assert isinstance(method, GIRLMethod)
+        self.method = method
         self.method.train()
         self.trainer = Trainer(self.method, self.recipe.train, torch.device("cpu"))
         self.batch, train = self.whole, self.recipe.train
@@ -134,8 +142,8 @@ def measure_steps(name: str, repeats: int, parts: bool) -> dict[str, Any]:
         "hops": s.encoder.hops,
         "layers": s.encoder.layers,
         "hidden": s.encoder.hidden,
-        "rows": s.method.rows,
-        "rank": s.method.rank,
+        "rows": settings_of(s).rows,
+        "rank": settings_of(s).rank,
         "repeats": repeats,
         "prepare_seconds": prepared,
         "girl_seconds": wall_of["girl"],
@@ -185,7 +193,7 @@ def measure_losses(name: str, sizes: tuple[int, ...], repeats: int) -> list[dict
         nodes = torch.randperm(bench.whole.size, generator=torch.Generator().manual_seed(0))[:rows]
         with torch.no_grad():
             hidden = bench.method.encoder(bench.whole.x, bench.whole.graph, nodes)[-1]
-        settings = bench.recipe.method
+        settings = settings_of(bench.recipe)
         outputs = [hidden.clone()] * bench.recipe.encoder.layers
         generator = torch.Generator().manual_seed(0)
         targets = [
@@ -221,7 +229,7 @@ def _loss_seconds(loss: KRLoss, hidden: Tensor, targets: list[Tensor], repeats: 
 
 
 def measure_accuracy(name: str, rows: int, rank: int, seeds: int, epochs: int) -> dict[str, Any]:
-    """Validation accuracy of the linear probe and seconds a step at one choice of rows and rank."""
+    """Validation accuracy of the linear probe and processor time of training at one choice of rows and rank."""
     changes = {"method": {"rows": rows, "rank": rank}, "train": {"epochs": epochs}}
     recipe = tuned_recipe(name).with_values(changes)
     dataset = load(name)
@@ -229,12 +237,12 @@ def measure_accuracy(name: str, rows: int, rank: int, seeds: int, epochs: int) -
     val: dict[str, list[float]] = {protocol: [] for protocol in _protocols(name)}
     seconds = []
     for seed in range(seeds):
+        cpu = time.process_time()
         run = pretrain(whole, recipe.with_seed(seed))
+        seconds.append(time.process_time() - cpu)
         h = run.embed(whole)
         for protocol, scores in val.items():
             scores.append(score_splits("girl", h, dataset, splits.get(protocol), [seed]).val.mean)
-        if run.history.epochs:
-            seconds.append(run.history.seconds / len(run.history.epochs))
     means = {protocol: statistics.mean(scores) for protocol, scores in val.items()}
     return {
         "rows": rows,
@@ -243,7 +251,8 @@ def measure_accuracy(name: str, rows: int, rank: int, seeds: int, epochs: int) -
         "seeds": seeds,
         "val": val,
         "val_mean": means,
-        "step_seconds": statistics.median(seconds) if seconds else None,
+        "cpu_seconds": statistics.median(seconds),
+        "provenance": provenance(),
     }
 
 
@@ -253,7 +262,7 @@ def _protocols(name: str) -> tuple[str, ...]:
 
 def choices(recipe: Recipe, quick: bool) -> list[tuple[int, int]]:
     """Rows at the shipped rank, and ranks at the shipped rows; 0 rows are all."""
-    rows, rank = recipe.method.rows, recipe.method.rank
+    rows, rank = settings_of(recipe).rows, settings_of(recipe).rank
     many = (256, 0) if quick else (512, 1024, 2048, 4096, 0)
     ranks = (64,) if quick else (64, 128, 256, 512)
     return list(dict.fromkeys([*((r, rank) for r in many), (rows, rank), *((rows, r) for r in ranks)]))
@@ -294,11 +303,14 @@ def _earlier(path: Path, current: dict[str, Any]) -> dict[str, list[dict[str, An
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    same = ("quick", "provenance")
-    if any(found.get(key) != current[key] for key in same):
+    if found.get("quick") != current["quick"]:
         return {}
-    recipes = found.get("recipes", {})
-    return {name: rows for name, rows in found.get("accuracy", {}).items() if recipes.get(name) == _recipe(name)}
+    recipes, known = found.get("recipes", {}), found.get("accuracy", {})
+    return {
+        name: [row for row in rows if row.get("provenance") == current["provenance"]]
+        for name, rows in known.items()
+        if recipes.get(name) == _recipe(name)
+    }
 
 
 def _recipe(name: str) -> dict[str, Any]:
@@ -315,6 +327,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few repetitions and small sizes, to see that it runs")
     parser.add_argument("--out", type=Path, default=Path("results/bench/girl.json"))
     parser.add_argument("--datasets", nargs="+", help="by default pubmed and physics; with --quick, digits")
+    parser.add_argument("--only", choices=["accuracy"], help="what to measure anew in a file that is there")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
     # A process of its own takes seconds to start, which are well spent on a number that counts.
@@ -324,7 +337,10 @@ def main() -> None:
     result |= {"targets": TARGETS, "provenance": provenance(), "recipes": {name: _recipe(name) for name in names}}
     earlier = _earlier(arguments.out, result)
     result |= {"steps": [], "training": {}, "losses": {}, "accuracy": {}}
-    for name in names:
+    if arguments.only == "accuracy":
+        measured = json.loads(arguments.out.read_text(encoding="utf-8"))
+        result |= {key: measured[key] for key in ("threads", "provenance", "steps", "training", "losses")}
+    for name in names if arguments.only != "accuracy" else []:
         for parts in (False, True) if tuned_recipe(name).train.clusters > 1 else (False,):
             row = run(measure_steps, name, 2 if quick else 15, parts)
             ours = run(measure_peak, name, "girl", 2 if quick else 4, parts)
@@ -358,11 +374,11 @@ def main() -> None:
         recipe = tuned_recipe(name)
         known = {(row["rows"], row["rank"], row["epochs"]): row for row in earlier.get(name, [])}
         epochs = 2 if quick else recipe.train.epochs
-        wanted = [(recipe.method.rows, recipe.method.rank, 0)]
+        wanted = [(settings_of(recipe).rows, settings_of(recipe).rank, 0)]
         wanted += [(rows, rank, epochs) for rows, rank in choices(recipe, quick)]
         result["accuracy"][name] = []
         for rows, rank, length in wanted:
-            seeds = 1 if quick else 5
+            seeds = 1 if quick else 3
             found = known.get((rows, rank, length)) or measure_accuracy(name, rows, rank, seeds, length)
             result["accuracy"][name].append(found)
             write_json(arguments.out, result)

@@ -27,7 +27,7 @@ def _told(module: str, function: str) -> str:
 
 for _app, _commands in (
     (app, "demo:demo embed:embed embed:report pretrain:pretrain pretrain:evaluate search:search"),
-    (app, "train:train train:diagnose rho:rho"),
+    (app, "methods:methods train:train train:diagnose rho:rho"),
     (reproduce, "synthetic:synthetic reproduce:nodes reproduce:ablation reproduce:objective reproduce:depth"),
 ):
     for _command in _commands.split():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import tomllib
+from collections.abc import Collection, Sequence
 from dataclasses import MISSING, field, fields, make_dataclass
 from typing import Annotated, Any, get_origin, get_type_hints
 
@@ -10,6 +11,7 @@ from cyclopts import Group, Parameter
 from docstring_parser import parse_from_object
 
 from girl.data.usergraph import InputSettings
+from girl.errors import InputError
 from girl.methods.girl import GIRLSettings
 from girl.nn.classifier import ClassifierSettings
 from girl.nn.encoder import EncoderSettings
@@ -90,4 +92,18 @@ def given(*options: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for group in options:
         found |= {name: value for name, value in vars(group).items() if value is not None}
+    return found
+
+
+def assigned(settings: Sequence[str]) -> dict[str, Any]:
+    """Settings that were given as NAME=VALUE; a value is read as in a TOML file, and else is a word."""
+    found: dict[str, Any] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"--set: given {text!r}, expected NAME=VALUE, as in --set temperature=0.5")
+        try:
+            found[name.strip().replace("-", "_")] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name.strip().replace("-", "_")] = value.strip()
     return found

@@ -11,7 +11,16 @@ from rich.table import Table
 
 from girl.cli.app import DATA, OUT, RUN, say
 from girl.cli.app import out as console
-from girl.cli.options import NO_ENCODER, NO_OBJECTIVE, NO_TRAIN, EncoderOptions, ObjectiveOptions, TrainOptions, given
+from girl.cli.options import (
+    NO_ENCODER,
+    NO_OBJECTIVE,
+    NO_TRAIN,
+    EncoderOptions,
+    ObjectiveOptions,
+    TrainOptions,
+    assigned,
+    given,
+)
 from girl.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,14 +36,16 @@ def pretrain(
     split: Annotated[int, Parameter(group=DATA)] = 0,
     data_root: Annotated[Path | None, Parameter(group=DATA)] = None,
     mirror: Annotated[Path | None, Parameter(group=DATA)] = None,
+    method: Annotated[str, Parameter(group=RUN)] = "girl",
     recipe: Annotated[str, Parameter(group=RUN)] = "tuned",
+    set_: Annotated[list[str] | None, Parameter(name="--set", group=RUN, negative="")] = None,
     resume: Annotated[Literal["auto", "never"], Parameter(group=RUN)] = "auto",
     device: Annotated[str, Parameter(group=RUN)] = "auto",
     encoder: Annotated[EncoderOptions, Parameter(name="*")] = NO_ENCODER,  # type: ignore[valid-type]
     objective: Annotated[ObjectiveOptions, Parameter(name="*")] = NO_OBJECTIVE,  # type: ignore[valid-type]
     train: Annotated[TrainOptions, Parameter(name="*")] = NO_TRAIN,  # type: ignore[valid-type]
 ) -> None:
-    """Learn representations of a named graph without labels.
+    """Learn representations of a named graph without labels, by GIRL or another method.
 
     For example `girl pretrain cora --protocol full --out runs/cora`, then `girl evaluate runs/cora`. Interrupted, the
     same command goes on where it stopped.
@@ -49,8 +60,12 @@ def pretrain(
         split: which split, where the protocol has several and training depends on it.
         data_root: where datasets are kept; by default GIRL_DATA or the user's cache folder.
         mirror: a folder of raw files to copy from instead of downloading; by default GIRL_MIRROR.
-        recipe: "tuned" (the one chosen for the dataset on validation nodes), "default" (for any graph), "paper" (as
-            published), or a TOML, YAML or JSON file. Options below override it.
+        method: one that `girl methods` lists.
+        recipe: "tuned" (the one chosen for the dataset on validation nodes; of methods other than girl, the published
+            one), "default" (for any graph), "paper" (GIRL as published), or a TOML, YAML or JSON file. Options below
+            override it.
+        set_: a setting by its name, as in a recipe file: --set temperature=0.5. For methods other than girl, whose
+            settings have no options.
         resume: go on with an interrupted run (auto), or start anew (never).
         device: cpu, cuda or auto.
         encoder: settings of the encoder that override the recipe.
@@ -58,15 +73,21 @@ def pretrain(
         train: settings of the training that do.
     """
     from girl import datasets, splits
-    from girl.train.recipe import find_recipe, tuned_recipe
+    from girl.train.recipe import find_recipe, method_recipe
     from girl.train.run import batch_of, device_of, save_embedding, seen_by
     from girl.train.run import pretrain as run_pretrain
 
-    found = datasets.load(dataset, data_root, mirror)
+    name = datasets.describe(dataset).name
+    if recipe in ("tuned", "default"):
+        base = method_recipe(method, name if recipe == "tuned" else None)
+    else:
+        base = find_recipe(recipe)
+        if method not in ("girl", base.name):
+            raise InputError(f"--method: given {method!r} with a recipe of {base.name!r}, expected one of them only")
+    full = base.with_values(given(encoder, objective, train) | assigned(set_ or []), "command line")
+    found = datasets.load(name, data_root, mirror)
     rule = splits.get(protocol or found.protocols[0])
     _check_inductive(found, rule.name, found.protocols)
-    base = tuned_recipe(found.name) if recipe == "tuned" else find_recipe(recipe)
-    full = base.with_values(given(encoder, objective, train), "command line")
     shared = rule.split(found, split)  # also where training needs no split: a protocol it lacks is a mistake
     nodes = shared.train if found.inductive else None
     whole = batch_of(found.data, full.encoder, device_of(device))
@@ -130,7 +151,9 @@ def evaluate(
     rows = [score_splits(name, h, found, rule, chosen, probe) for name, h in controls(found)]
     control = embed_untrained(whole, known.recipe, part)
     rows.append(score_splits("untrained encoder", control, found, rule, chosen, probe))
-    rows.append(score_splits("GIRL", known.embed(whole), found, rule, chosen, probe))
+    name = known.recipe.name
+    ours = "GIRL" if name == "girl" else name
+    rows.append(score_splits(ours, known.embed(whole), found, rule, chosen, probe))
     title = f"{found.title}, {rule.name}, {probe} probe, {len(chosen)} split{'s' if len(chosen) > 1 else ''}"
     table = Table("representation", f"test {rows[0].metric}", "validation", title=title)
     for row in rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -49,6 +50,12 @@ class Method(nn.Module, ABC):
     @abstractmethod
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """Terms of the loss by name; their sum is what a step lowers."""
+
+    def after_step(self, share: float) -> None:
+        """What follows each step of the optimiser; ``share`` of all epochs are over. Nothing, for most methods."""
+
+    def after_epoch(self, batches: Callable[[], Iterator[Batch]], generator: torch.Generator) -> None:
+        """What follows each epoch; ``batches`` gives those of another. Nothing, for most methods."""
 
     def score(self, whole: Batch) -> float | None:
         """How good the method is after an epoch, by nodes that it is not trained on; None if nothing tells.

@@ -76,6 +76,10 @@ class EncoderMethod(Method):
         """Columns of the parts of a representation: the features, and each layer."""
         return [self.directions.shape[1], *[self.encoder.settings.hidden] * (len(self.scales) - 1)]
 
+    def spread(self, layer: Tensor, whole: Batch) -> Tensor:
+        """What a layer's output (n × k) becomes in the representation: itself, in most methods."""
+        return layer
+
     @torch.no_grad()
     def embed(self, whole: Batch) -> Tensor:
         """The representations of all nodes, computed layer by layer."""
@@ -92,7 +96,7 @@ class EncoderMethod(Method):
         wanted = range(s.layers - len(layers), s.layers)
         for index, layer in enumerate(self.encoder.by_layer(whole.x, whole.graph)):
             if index in wanted:
-                layers[index - wanted.start].copy_(layer)
+                layers[index - wanted.start].copy_(self.spread(layer, whole))
         for part, scale in zip((features, *layers), self.scales, strict=True):
             if s.unit:
                 functional.normalize(part, out=part)

@@ -1,4 +1,4 @@
-r"""Node features as a linear map: dense, or sparse with a term of rank one that keeps centred rows sparse."""
+r"""Node features as a linear map: dense, or sparse with terms of rank one that keep centred or hidden rows sparse."""
 
 from __future__ import annotations
 
@@ -22,12 +22,17 @@ class Features:
     """
 
     def __init__(
-        self, dense: Tensor | None = None, sparse: Operator | None = None, offset: Tensor | None = None
+        self,
+        dense: Tensor | None = None,
+        sparse: Operator | None = None,
+        offset: Tensor | None = None,
+        token: tuple[Tensor, Tensor] | None = None,
     ) -> None:
         assert (dense is None) != (sparse is None)
         self._dense = dense
         self.sparse = sparse
         self.offset = offset  # n × 1
+        self._token = token  # where (n × 1), and what (d): what stands in the place of hidden rows of a sparse X
 
     @classmethod
     def of(cls, x: Tensor, normalise: Normalise = "none") -> Features:
@@ -93,20 +98,34 @@ class Features:
         if self._dense is not None:
             return self._dense @ weight
         product = self._operator @ weight
-        return product if self.offset is None else torch.addcmul(product, self.offset, weight.sum(0, keepdim=True))
+        if self.offset is not None:
+            product = torch.addcmul(product, self.offset, weight.sum(0, keepdim=True))
+        if self._token is not None:
+            where, what = self._token
+            product = torch.addcmul(product, where, what.unsqueeze(0) @ weight)
+        return product
 
     def t_matmul(self, z: Tensor) -> Tensor:
         """XᵀZ (d × k)."""
         if self._dense is not None:
             return self._dense.T @ z
         product = self._operator.t_matmul(z)
-        return product if self.offset is None else product + (self.offset.T @ z)
+        if self.offset is not None:
+            product = product + self.offset.T @ z
+        if self._token is not None:
+            where, what = self._token
+            product = product + what.unsqueeze(1) * (where.T @ z)
+        return product
 
     def rows(self, nodes: Tensor) -> Features:
         """The features of some nodes."""
         if self._dense is not None:
             return Features(dense=self._dense[nodes])
-        return Features(sparse=self._operator.rows(nodes), offset=None if self.offset is None else self.offset[nodes])
+        return Features(
+            sparse=self._operator.rows(nodes),
+            offset=None if self.offset is None else self.offset[nodes],
+            token=None if self._token is None else (self._token[0][nodes], self._token[1]),
+        )
 
     def dense(self, nodes: Tensor | None = None) -> Tensor:
         """The features of some nodes (or all), written out."""
@@ -116,6 +135,9 @@ class Features:
         out = matrix.to_dense()
         if self.offset is not None:
             out += self.offset if nodes is None else self.offset[nodes]
+        if self._token is not None:
+            where, what = self._token
+            out = out + (where if nodes is None else where[nodes]) * what
         return out
 
     def averaged(self, operator: Operator) -> Tensor:
@@ -145,12 +167,40 @@ class Features:
         keep = torch.rand(values.shape, generator=generator, device=self.device) >= share
         return Features(sparse=self._operator.with_values(values * keep / (1 - share)), offset=self.offset)
 
+    def hide_columns(self, share: float, generator: torch.Generator | None = None) -> Features:
+        """Columns set to zero for all nodes, each with probability ``share``. Of sparse features, only S is."""
+        if not share:
+            return self
+        keep = (torch.rand(self.shape[1], generator=generator, device=self.device) >= share).float()
+        if self._dense is not None:
+            return Features(dense=self._dense * keep)
+        operator = self._operator
+        values = operator.values * keep[operator.matrix.col_indices()]
+        return Features(sparse=operator.with_values(values), offset=self.offset)
+
+    def hide_rows(self, nodes: Tensor, token: Tensor | None = None) -> Features:
+        """The rows of some nodes set to ``token`` (d), through which gradients flow, or to zero."""
+        n, _ = self.shape
+        where = torch.zeros(n, 1, device=self.device)
+        where[nodes] = 1
+        if self._dense is not None:
+            return Features(dense=torch.where(where > 0, 0.0 if token is None else token, self._dense))
+        operator = self._operator
+        row = torch.repeat_interleave(torch.arange(n, device=self.device), operator.matrix.crow_indices().diff())
+        return Features(
+            sparse=operator.with_values(operator.values * (1 - where[row, 0])),
+            offset=None if self.offset is None else self.offset * (1 - where),
+            token=None if token is None else (where, token),
+        )
+
     def to(self, device: torch.device | str) -> Features:
         """The features on another device."""
         if self._dense is not None:
             return Features(dense=self._dense.to(device))
         return Features(
-            sparse=self._operator.to(device), offset=None if self.offset is None else self.offset.to(device)
+            sparse=self._operator.to(device),
+            offset=None if self.offset is None else self.offset.to(device),
+            token=None if self._token is None else (self._token[0].to(device), self._token[1].to(device)),
         )
 
 

@@ -44,7 +44,7 @@ def table_losses(result: dict[str, Any]) -> str:
 
 
 def table_accuracy(result: dict[str, Any]) -> str:
-    """Validation accuracy and time a step over rows and rank, the shipped choice in bold, as Markdown."""
+    """Validation accuracy and cost of training over rows and rank, the shipped choice in bold, as Markdown."""
     pieces = []
     for name, measured in result["accuracy"].items():
         if not measured:
@@ -61,8 +61,13 @@ def table_accuracy(result: dict[str, Any]) -> str:
             rank = str(row["rank"])
             if (row["rows"], row["rank"]) == (shipped["rows"], shipped["rank"]):
                 choice, rank = f"**{choice}**", f"**{rank}**"
-            rows.append([choice, rank, *scores, f"{row['step_seconds']:.2f} s"])
-        head = [f"{name}: rows", "rank", *(f"{protocol}, validation" for protocol in protocols), "step"]
+            rows.append([choice, rank, *scores, f"{row['cpu_seconds']:.0f} s"])
+        head = [
+            f"{name}: rows",
+            "rank",
+            *(f"{protocol}, validation" for protocol in protocols),
+            "training, processor time",
+        ]
         pieces.append(markdown(head, rows))
     return "\n".join(pieces)
 

@@ -19,6 +19,7 @@ from girl.errors import InputError
 from girl.kernel.check import EqualRowsError, NotFiniteError, check_choice, check_number, check_whole
 from girl.methods.base import Batch, Method
 from girl.phases import phase
+from girl.records import LATE
 from girl.train.checkpoint import load_newest, numbered, save_numbered
 from girl.train.progress import TrainingProgress
 
@@ -57,16 +58,22 @@ class TrainSettings:
     """Epochs between checkpoints."""
     seed: int = 0
     """Fixes every random choice."""
+    warmup: int = field(default=0, metadata=LATE)
+    """Epochs over which the learning rate rises to its value."""
+    limit: float = field(default=0.0, metadata=LATE)
+    """Seconds of training after which it ends, at the end of an epoch; 0: none. What is learned then depends on the
+    machine's speed."""
 
     def __post_init__(self) -> None:
         try:
             check_choice("schedule", self.schedule, SCHEDULES)
-            for name, least in (("epochs", 0), ("clusters", 0), ("per_batch", 1), ("patience", 0), ("save_every", 1)):
-                check_whole(name, getattr(self, name), least)
-            check_whole("seed", self.seed, 0)
+            least = {"epochs": 0, "clusters": 0, "per_batch": 1, "patience": 0, "save_every": 1, "seed": 0, "warmup": 0}
+            for name, low in least.items():
+                check_whole(name, getattr(self, name), low)
             check_number("lr", self.lr, 0, low_open=True)
             check_number("weight_decay", self.weight_decay, 0)
             check_number("progress", self.progress, 0, 1)
+            check_number("limit", self.limit, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -108,6 +115,8 @@ class Trainer:
         self.running = math.nan  # mean of the loss over the last epochs
         self.best = math.inf  # its lowest value
         self.resting = 0  # epochs since then
+        if settings.warmup:
+            self._set_rate()
         self.best_weights: dict[str, Tensor] = {}  # of the epoch with the highest score, where there are scores
 
     def tensors(self) -> dict[str, Tensor]:
@@ -164,6 +173,7 @@ class Trainer:
         if not math.isfinite(torch.nn.utils.get_total_norm(slopes).item()):
             return {"gradient": math.nan}
         self.optimizer.step()
+        self.method.after_step(min(self.epoch / max(self.settings.epochs, 1), 1.0))
         return found
 
     @property
@@ -192,15 +202,27 @@ class Trainer:
             self.resting += 1
         if self.settings.schedule == "plateau":
             self.plateau.step(total)
-        elif self.settings.schedule == "cosine":
-            for group in self.optimizer.param_groups:
-                group["lr"] = self.settings.lr * 0.5 * (1 + math.cos(math.pi * self.epoch / self.settings.epochs))
+        self._set_rate()
+
+    def _set_rate(self) -> None:
+        """The rate of the coming epoch, where it does not depend on the loss."""
+        s = self.settings
+        rise = min((self.epoch + 1) / (s.warmup + 1), 1.0)
+        if s.schedule == "cosine":
+            rise *= 0.5 * (1 + math.cos(math.pi * max(self.epoch - s.warmup, 0) / max(s.epochs - s.warmup, 1)))
+        elif s.schedule == "plateau" or not s.warmup:
+            return
+        for group in self.optimizer.param_groups:
+            group["lr"] = s.lr * rise
 
     @property
     def done(self) -> bool:
         """Whether there is nothing left to do."""
         if 0 < self.settings.patience <= self.resting:
             self.history.stopped = f"no progress for {self.resting} epochs"
+            return True
+        if 0 < self.settings.limit <= self.history.seconds and self.epoch < self.settings.epochs:
+            self.history.stopped = f"{self.settings.limit:g} seconds are over"
             return True
         return self.epoch >= self.settings.epochs
 
@@ -262,6 +284,7 @@ def fit(
                     f"training stopped in epoch {failed}: {reason}. The state after epoch {trainer.epoch} is kept. "
                     f"Lower the learning rate (lr is {settings.lr:g}), or look for extreme values in the features"
                 )
+            method.after_epoch(lambda: _batches(whole, parts, settings.per_batch, trainer.generator), trainer.generator)
             score = method.score(whole)
             trainer.end_epoch(means, score)
             trainer.history.seconds += time.perf_counter() - started

@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 import tomllib
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +15,9 @@ import yaml
 
 from girl.errors import InputError
 from girl.methods.girl import GIRLSettings
+from girl.methods.registry import find_method, method_of
 from girl.nn.encoder import EncoderSettings
+from girl.records import plain
 from girl.train.loop import TrainSettings
 
 if TYPE_CHECKING:
@@ -26,25 +28,41 @@ R = TypeVar("R", bound="DataclassInstance")
 
 @dataclass(frozen=True)
 class Recipe:
-    """Encoder, objective and training of a run. Without arguments: the default that is meant for any graph."""
+    """Encoder, method and training of a run. Without arguments: the default that is meant for any graph."""
 
     encoder: EncoderSettings = field(default_factory=EncoderSettings)
-    method: GIRLSettings = field(default_factory=GIRLSettings)
+    method: DataclassInstance = field(default_factory=GIRLSettings)
+    """Settings of a method of :mod:`girl.methods.registry`: their type says which."""
     train: TrainSettings = field(default_factory=TrainSettings)
+
+    @property
+    def name(self) -> str:
+        """The method's."""
+        return method_of(self.method).name
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Sections of plain values, as in a file."""
-        found: dict[str, dict[str, Any]] = json.loads(json.dumps(asdict(self)))  # tuples become lists, as JSON has them
+        found = {section.name: plain(getattr(self, section.name)) for section in fields(self)}
+        if self.name != "girl":
+            found["method"] = {"name": self.name, **found["method"]}
         return found
 
     def with_values(self, values: dict[str, Any], where: str = "recipe") -> Recipe:
         """With other values: sections (``{"train": {"lr": 0.01}}``), or settings by their own unique names.
 
+        Another method is named by ``{"method": {"name": "dgi"}}``; its settings are then the method's own.
+
         Args:
             values: what differs.
             where: what the values came from, for messages.
         """
-        return changed(self, values, where)
+        section, base = values.get("method"), self
+        if isinstance(section, dict) and "name" in section:
+            entry = find_method(section["name"], where)
+            if entry.settings is not type(self.method):
+                base = replace(self, method=entry.settings())
+            values = values | {"method": {key: value for key, value in section.items() if key != "name"}}
+        return changed(base, values, where)
 
     def with_seed(self, seed: int) -> Recipe:
         """The same with another seed."""
@@ -94,6 +112,20 @@ def tuned_recipe(dataset: str) -> Recipe:
     return find_recipe(dataset) if dataset in shipped() else Recipe()
 
 
+def method_recipe(method: str, dataset: str | None = None) -> Recipe:
+    """The recipe that a method's own publication gives, for a dataset if it says something about it.
+
+    That of GIRL is the one chosen for the dataset.
+    """
+    if method == "girl":
+        return Recipe() if dataset is None else tuned_recipe(dataset)
+    entry = find_method(method)
+    values = tomllib.loads(entry.recipe())
+    special = values.pop("datasets", {})
+    found = Recipe().with_values({"method": {"name": method}}).with_values(values, f"recipe of {method}")
+    return found.with_values(special.get(dataset, {}), f"recipe of {method} for {dataset}")
+
+
 def _numbers(value: Any) -> Any:
     """With numbers such as 1e-3 read as numbers, which YAML 1.1 takes for words: it wants 1.0e-3."""
     if isinstance(value, dict):
@@ -141,4 +173,4 @@ def changed(recipe: R, values: dict[str, Any], where: str) -> R:
 def _unknown(where: str, key: str, known: list[str]) -> InputError:
     near = difflib.get_close_matches(key.split(".")[-1], known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return InputError(f"{where}: no setting is called {key!r}{hint} Known: {', '.join(known)}")
+    return InputError(f"{where}: no setting is called {key!r}{hint or '.'} Known: {', '.join(known)}")

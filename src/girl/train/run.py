@@ -19,7 +19,9 @@ from girl.errors import InputError
 from girl.files import replacing, write_json
 from girl.methods.base import Batch
 from girl.methods.compress import principal_components
-from girl.methods.girl import GIRLMethod
+from girl.methods.encoded import EncoderMethod
+from girl.methods.girl import GIRLSettings
+from girl.methods.registry import method_of
 from girl.nn.encoder import EncoderSettings
 from girl.nn.features import Features
 from girl.nn.graph import Graph, check_edges
@@ -40,7 +42,7 @@ class Run:
     """A method, trained or not, with what it was trained on."""
 
     recipe: Recipe
-    method: GIRLMethod
+    method: EncoderMethod
     about: dict[str, Any] = field(default_factory=dict)
     """What it was trained on, in plain values."""
     history: History = field(default_factory=History)
@@ -89,11 +91,11 @@ def settle(recipe: Recipe, whole: Batch) -> Recipe:
     return recipe
 
 
-def untrained(inputs: int, recipe: Recipe, device: torch.device | str = "cpu") -> GIRLMethod:
+def untrained(inputs: int, recipe: Recipe, device: torch.device | str = "cpu") -> EncoderMethod:
     """The method before its first step: its weights depend on the seed only."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.train.seed)
-        method = GIRLMethod(inputs, recipe.encoder, recipe.method)
+        method = method_of(recipe.method).build(inputs, recipe.encoder, recipe.method)
     return method.to(device)
 
 
@@ -121,8 +123,8 @@ def embed_weightless(whole: Batch, recipe: Recipe) -> Tensor:
     n, d = whole.x.shape
     hidden = d if d <= WEIGHTLESS else min(recipe.encoder.hidden, n)
     encoder = replace(recipe.encoder, hidden=hidden, activation="none", norm="none", heads=1)
-    objective = replace(recipe.method, targets=("input",))  # it is not trained: nothing is to be prepared for it
-    method = untrained(d, Recipe(encoder, objective, recipe.train), whole.x.device)
+    # It is not trained: nothing is to be prepared for it.
+    method = untrained(d, Recipe(encoder, GIRLSettings(targets=("input",)), recipe.train), whole.x.device)
     directions = torch.eye(d, device=whole.x.device) if hidden == d else None
     if directions is None:
         _, directions, _ = principal_components(whole.x.__matmul__, whole.x.t_matmul, (n, d), hidden, generator)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -19,6 +19,7 @@ from girl.methods.base import Batch, Method
 from girl.nn.classifier import Classifier, ClassifierSettings
 from girl.nn.diagnosis import lost_shares
 from girl.nn.regularizer import KRRegularizer
+from girl.records import plain
 from girl.train.loop import History, Resume, TrainSettings, fit
 from girl.train.recipe import changed
 
@@ -91,7 +92,7 @@ class SupervisedRecipe:
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Sections of plain values."""
-        return asdict(self)
+        return {section.name: plain(getattr(self, section.name)) for section in fields(self)}
 
     def with_values(self, values: dict[str, Any], where: str = "recipe") -> SupervisedRecipe:
         """With other values: sections (``{"train": {"lr": 0.01}}``), or settings by their own unique names."""

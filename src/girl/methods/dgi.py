@@ -1,0 +1,44 @@
+"""Deep Graph Infomax: nodes of the graph are told from those of a shuffled one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from girl.methods.base import Batch
+from girl.methods.encoded import EncoderMethod
+from girl.methods.views import corrupted
+from girl.nn.encoder import EncoderSettings
+
+
+@dataclass(frozen=True)
+class DGISettings:
+    """Deep Graph Infomax has nothing to set."""
+
+
+class DGI(EncoderMethod):
+    r"""Deep Graph Infomax (Veličković et al., 2019).
+
+    A summary :math:`s = \sigma(\frac1n\sum_i h_i)` of the graph, and a bilinear discriminator that tells its nodes
+    :math:`h_i` from those of the same graph with shuffled features, :math:`\tilde h_i`:
+
+    .. math:: L = -\frac1{2n}\sum_i \log\sigma(h_i^\top W s + b) + \log(1-\sigma(\tilde h_i^\top W s + b)).
+    """
+
+    def __init__(self, inputs: int, encoder: EncoderSettings, settings: DGISettings) -> None:
+        super().__init__(inputs, encoder)
+        self.discriminator = nn.Parameter(nn.init.xavier_uniform_(torch.empty(encoder.hidden, encoder.hidden)))
+        self.bias = nn.Parameter(torch.zeros(()))
+
+    def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
+        """The discriminator's cross-entropy."""
+        real = self.encoder(batch.x, batch.graph)[-1]
+        shuffled = corrupted(batch, generator)
+        fake = self.encoder(shuffled.x, shuffled.graph)[-1]
+        summary = self.discriminator @ real.mean(0).sigmoid()
+        scores = torch.cat([real @ summary, fake @ summary]) + self.bias
+        truth = torch.cat([torch.ones(batch.size), torch.zeros(batch.size)]).to(scores.device)
+        return {"discriminator": binary_cross_entropy_with_logits(scores, truth)}
