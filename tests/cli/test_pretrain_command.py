@@ -84,3 +84,37 @@ def test_stand_ins_say_so_and_inductive_training_sees_training_nodes_only(girl):
     assert scores.returncode == 0, scores.stderr
     assert "micro-F1" in scores.stdout
     assert "stand-in" in scores.stdout
+
+
+def test_another_method_by_its_name(girl):
+    done = girl("methods")
+    assert done.returncode == 0, done.stderr
+    for word in ("girl", "dgi", "bgrl", "Thakoor", "temperature"):
+        assert word in done.stdout
+    small = ["--hidden", "16", "--epochs", "2"]
+    done = girl("pretrain", "texas", "--method", "cca-ssg", "--set", "hide=0.5", *small, "--out", "other")
+    assert done.returncode == 0, done.stderr
+    assert "difference" in done.stdout
+    method = json.loads((girl.folder / "other" / "config.json").read_text())["recipe"]["method"]
+    assert method == {"name": "cca-ssg", "hide": 0.5, "drop": 0.3, "decorrelation": 0.001}
+    done = girl("evaluate", "other", "--splits", "1")
+    assert done.returncode == 0, done.stderr
+    assert "cca-ssg" in done.stdout
+    assert "GIRL" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--method", "bgrk"], "did you mean 'bgrl'"),
+        (["--method", "bgrl", "--targets", "smooth"], "no setting is called 'targets'"),
+        (["--method", "bgrl", "--set", "hide-first=2"], "hide_first: given 2"),
+        (["--method", "bgrl", "--set", "hide"], "expected NAME=VALUE"),
+        (["--method", "bgrl", "--recipe", "paper"], "expected one of them only"),
+    ],
+)
+def test_mistakes_about_methods(girl, arguments, words):
+    done = girl("pretrain", "texas", *arguments, "--out", "none")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not (girl.folder / "none").exists()

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from girl.nn.graph import Graph
+from girl.nn.graph import Graph, WeighedGraph
 
 
 @st.composite
@@ -156,3 +156,25 @@ def test_smoothing_some_rows_is_some_rows_of_smoothing(directed, turned):
         z = graph.smooth(x, 0.2, 4, turned, rows=rows) if some else graph.smooth(x, 0.2, 4, turned)[rows]
         found.append((z, torch.autograd.grad((z * weight).sum(), x)[0]))
     torch.testing.assert_close(found[0], found[1])
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_weighed_edges_pass_gradients(directed, monkeypatch):
+    monkeypatch.setattr("girl.nn.operator.ENTRIES", 5)
+    generator = torch.Generator().manual_seed(0)
+    graph = Graph.from_edges(torch.randint(12, (2, 20), generator=generator), 12, directed)
+    looped = graph.looped
+    draw = torch.rand(looped.pairs, generator=generator, requires_grad=True)
+    z = torch.randn(12, 3, generator=generator, requires_grad=True)
+    weighed = WeighedGraph(graph, draw[looped.pair])
+    dense = torch.zeros(12, 12)
+    dense[looped.target, looped.adjacency.col_indices()] = draw[looped.pair]
+    dense = dense * graph.gcn.matrix.to_dense()
+    torch.testing.assert_close(weighed.gcn @ z, dense @ z)
+    some = torch.tensor([5, 0, 11])
+    torch.testing.assert_close(weighed.gcn.rows(some) @ z, (dense @ z)[some])
+    ours = torch.autograd.grad((weighed.gcn @ z).square().sum(), (draw, z))
+    theirs = torch.autograd.grad((dense @ z).square().sum(), (draw, z))
+    torch.testing.assert_close(ours, theirs)
+    if not directed:
+        assert looped.pairs == (len(looped.pair) + 12) // 2

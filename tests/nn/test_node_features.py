@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from girl.nn.features import NORMALISE, Features
+from girl.nn.features import NORMALISE, Features, WeighedFeatures
 from girl.nn.graph import Graph
 
 
@@ -61,3 +61,36 @@ def test_averages_over_neighbours_are_those_of_the_written_out_features(normalis
     expected = rows @ Features.of(x, normalise).dense()
     for form in (x, x.to_sparse_csr()):
         torch.testing.assert_close(Features.of(form, normalise).averaged(rows), expected)
+
+
+@pytest.mark.parametrize("normalise", list(NORMALISE))
+def test_hidden_rows_and_columns_are_the_same_in_both_forms(x, normalise):
+    w, nodes = torch.randn(12, 5), torch.tensor([3, 7])
+    token = torch.randn(12, requires_grad=True)
+    thin, thick = Features.of(x.to_sparse_csr(), normalise), Features.of(x, normalise)
+    hidden = [form.hide_rows(nodes, token) for form in (thin, thick)]
+    expected = thick.dense().clone()
+    expected[nodes] = token.detach()
+    for form in hidden:
+        torch.testing.assert_close((form @ w).detach(), expected @ w)
+        torch.testing.assert_close(form.dense().detach(), expected)
+        torch.testing.assert_close(form.rows(torch.tensor([7, 0])).dense().detach(), expected[[7, 0]])
+        torch.testing.assert_close(form.t_matmul(torch.eye(30)).detach(), expected.T)
+        (slope,) = torch.autograd.grad((form @ w).sum(), token)
+        torch.testing.assert_close(slope, 2 * w.sum(1))
+    assert not thin.hide_rows(nodes).dense()[nodes].any()
+    if normalise != "zscore":  # of which only the sparse term is hidden
+        generators = [torch.Generator().manual_seed(0) for _ in range(2)]
+        less = [form.hide_columns(0.5, source) for form, source in zip((thin, thick), generators, strict=True)]
+        torch.testing.assert_close(less[0].dense(), less[1].dense())
+        assert thin.hide_columns(0.0) is thin
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_weighed_columns_pass_gradients(x, sparse):
+    weight, w = torch.rand(12, requires_grad=True), torch.randn(12, 5)
+    form = WeighedFeatures(Features.of(x.to_sparse_csr() if sparse else x), weight)
+    torch.testing.assert_close(form @ w, (x * weight) @ w)
+    (slope,) = torch.autograd.grad((form @ w).square().sum(), weight)
+    (expected,) = torch.autograd.grad(((x * weight) @ w).square().sum(), weight)
+    torch.testing.assert_close(slope, expected)

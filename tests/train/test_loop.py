@@ -16,7 +16,7 @@ from girl.nn.encoder import EncoderSettings
 from girl.nn.features import Features
 from girl.nn.graph import Graph
 from girl.train.checkpoint import load_newest, numbered
-from girl.train.loop import DivergedError, TrainSettings, fit
+from girl.train.loop import DivergedError, Trainer, TrainSettings, fit
 
 
 def whole(n=150):
@@ -182,3 +182,40 @@ def test_killed_at_any_moment_and_resumed_ends_in_the_same_bits(tmp_path):
 def test_wrong_settings_are_named(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         TrainSettings(**wrong)
+
+
+@pytest.mark.parametrize("schedule", ["constant", "cosine"])
+def test_the_rate_rises_at_first(schedule):
+    made = method()
+    rates = []
+    plain = made.after_step
+    made.after_step = lambda share: (rates.append(trainer.optimizer.param_groups[0]["lr"]), plain(share))
+    trainer = Trainer(made, TrainSettings(epochs=10, lr=0.5, warmup=4, schedule=schedule), torch.device("cpu"))
+    made.prepare(whole(), torch.Generator().manual_seed(0))
+    for _ in range(10):
+        trainer.end_epoch(trainer.step(whole()))
+    assert rates[:5] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+    assert rates[9] == pytest.approx(0.5 if schedule == "constant" else 0.25 * (1 + math.cos(math.pi * 5 / 6)))
+
+
+def test_a_limit_of_time_ends_training_after_an_epoch():
+    _, history = train(epochs=50, limit=1e-6)
+    assert len(history.epochs) == 1
+    assert history.stopped == "1e-06 seconds are over"
+    _, history = train(epochs=1, limit=1e-6)
+    assert not history.stopped
+
+
+def test_methods_are_told_of_steps_and_epochs():
+    made, told = method(), []
+    made.after_step = lambda share: told.append(share)
+
+    def after_epoch(batches, generator):
+        told.append([batch.size for batch in batches()])
+        assert isinstance(generator, torch.Generator)
+
+    made.after_epoch = after_epoch
+    train(epochs=2, made=made, clusters=3)
+    shares = [one for one in told if not isinstance(one, list)]
+    assert shares == [0.0, 0.0, 0.0, 0.5, 0.5, 0.5]
+    assert [sum(one) for one in told if isinstance(one, list)] == [150, 150]

@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from girl.errors import InputError
+from girl.methods.bgcl import BGCL, BGCLSettings
 from girl.methods.bgrl import BGRL, BGRLSettings
 from girl.methods.ccassg import CCASSG, CCASSGSettings
 from girl.methods.dgi import DGI, DGISettings
@@ -19,6 +20,7 @@ from girl.methods.ggd import GGD, GGDSettings
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.methods.grace import GRACE, GRACESettings
 from girl.methods.graphmae import GraphMAE, GraphMAESettings
+from girl.methods.selene import SELENE, SELENESettings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -81,12 +83,28 @@ _OWN = (
         _shipped("bgrl"),
     ),
     MethodEntry(
+        "bgcl",
+        "as grace, and learns how much each view lacks",
+        "Hasanzadeh et al., 2021",
+        BGCLSettings,
+        BGCL,
+        _shipped("bgcl"),
+    ),
+    MethodEntry(
         "graphmae",
         "rebuilds the features of hidden nodes",
         "Hou et al., KDD 2022",
         GraphMAESettings,
         GraphMAE,
         _shipped("graphmae"),
+    ),
+    MethodEntry(
+        "selene",
+        "rebuilds features, and tells nodes by their place, in two channels",
+        "Zhong et al., 2022",
+        SELENESettings,
+        SELENE,
+        _shipped("selene"),
     ),
     MethodEntry(
         "cca-ssg",

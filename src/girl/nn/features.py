@@ -10,7 +10,7 @@ from torch import Tensor
 from girl.kernel.sparse import csr
 from girl.nn.operator import Operator, take_rows
 
-Normalise = Literal["none", "l2", "zscore"]
+Normalise = Literal["none", "l2", "sum", "zscore"]
 NORMALISE = get_args(Normalise)
 
 
@@ -38,8 +38,9 @@ class Features:
     def of(cls, x: Tensor, normalise: Normalise = "none") -> Features:
         r"""From a dense or CSR tensor, its rows normalised.
 
-        ``"l2"``: rows of length :math:`\sqrt d`, so that an entry is about 1 in size whatever d is; ``"zscore"``: rows
-        of mean 0 and spread 1 (as the released code does); rows that are zero or constant stay zero.
+        ``"l2"``: rows of length :math:`\sqrt d`, so that an entry is about 1 in size whatever d is; ``"sum"``: rows
+        whose sizes sum to 1, as many programs of others have them; ``"zscore"``: rows of mean 0 and spread 1 (as the
+        released code does); rows that are zero or constant stay zero.
         """
         if x.layout == torch.strided:
             return cls(dense=_normalise_dense(x.to(torch.float32), normalise))
@@ -51,6 +52,9 @@ class Features:
         offset = None
         if normalise == "l2":
             values = values * (d**0.5 / squares.sqrt().clamp(min=_TINY))[row]
+        elif normalise == "sum":
+            sizes = torch.zeros(n, device=x.device).index_add_(0, row, values.abs())
+            values = values / sizes.clamp(min=_TINY)[row]
         elif normalise == "zscore":
             mean = torch.zeros(n, device=x.device).index_add_(0, row, values) / d
             spread = (squares / d - mean.square()).clamp(min=0).sqrt()
@@ -204,6 +208,18 @@ class Features:
         )
 
 
+class WeighedFeatures(Features):
+    """Features with a weight for each column (d), through which gradients flow."""
+
+    def __init__(self, features: Features, weight: Tensor) -> None:
+        super().__init__(features._dense, features.sparse, features.offset, features._token)
+        self.weight = weight
+
+    def __matmul__(self, weight: Tensor) -> Tensor:
+        """X diag(w) W (n × k)."""
+        return super().__matmul__(self.weight.unsqueeze(1) * weight)
+
+
 #: Below this a row's length or spread counts as zero.
 _TINY = 1e-12
 
@@ -211,6 +227,8 @@ _TINY = 1e-12
 def _normalise_dense(x: Tensor, normalise: Normalise) -> Tensor:
     if normalise == "l2":
         return x * (x.shape[1] ** 0.5 / x.norm(dim=1, keepdim=True).clamp(min=_TINY))
+    if normalise == "sum":
+        return x / x.abs().sum(1, keepdim=True).clamp(min=_TINY)
     if normalise == "zscore":
         x = x - x.mean(1, keepdim=True)
         spread = x.square().mean(1, keepdim=True).sqrt()

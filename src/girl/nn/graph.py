@@ -9,7 +9,7 @@ from torch import Tensor
 
 from girl.errors import InputError
 from girl.kernel.sparse import csr
-from girl.nn.operator import Operator, take_rows
+from girl.nn.operator import Operator, WeighedOperator, take_rows
 
 
 def check_edges(edge_index: Tensor | None, nodes: int) -> None:
@@ -175,17 +175,29 @@ class Graph:
 
     def drop_edges(self, share: float, generator: torch.Generator | None = None) -> Graph:
         """Without a random ``share`` of the edges; both directions of an undirected edge go together."""
-        source, target = self.adjacency.col_indices(), self.target
+        source = self.adjacency.col_indices()
         if self.symmetric:
-            # A draw for each pair of nodes, which both of its entries share.
-            low, high = torch.minimum(source, target), torch.maximum(source, target)
-            _, pair = torch.unique(low * self.nodes + high, return_inverse=True)
-            keep = (torch.rand(source.numel() // 2, generator=generator, device=self.device) >= share)[pair]
+            draw = torch.rand(source.numel() // 2, generator=generator, device=self.device)
+            keep = (draw >= share)[self.pair]
         else:
             keep = torch.rand(source.numel(), generator=generator, device=self.device) >= share
         crow = torch.cat([keep.new_zeros(1, dtype=torch.long), keep.long().cumsum(0)])[self.adjacency.crow_indices()]
         kept = csr(crow, source[keep], self.adjacency.values()[keep], self.shape)
         return Graph(kept, self.symmetric, self.weighted)
+
+    @cached_property
+    def pair(self) -> Tensor:
+        """For each edge the number of its pair of nodes: both directions of an undirected edge share one."""
+        source, target = self.adjacency.col_indices(), self.target
+        if not self.symmetric:
+            return torch.arange(source.numel(), device=self.device)
+        low, high = torch.minimum(source, target), torch.maximum(source, target)
+        return torch.unique(low * self.nodes + high, return_inverse=True)[1]
+
+    @cached_property
+    def pairs(self) -> int:
+        """How many pairs of nodes there are."""
+        return int(self.pair.max()) + 1 if self.pair.numel() else 0
 
     def rows(self, nodes: Tensor) -> Tensor:
         """The rows ``nodes`` of the adjacency matrix: their in-neighbours."""
@@ -201,3 +213,16 @@ class Graph:
         if self.device == torch.device(device):
             return self
         return Graph(self.adjacency.to(device), self.symmetric, self.weighted)
+
+
+class WeighedGraph(Graph):
+    """A graph whose GCN operator has further weights at its entries, through which gradients flow."""
+
+    def __init__(self, graph: Graph, weight: Tensor) -> None:
+        super().__init__(graph.adjacency, graph.symmetric, graph.weighted)
+        self._whole, self._weight = graph, weight
+
+    @cached_property
+    def gcn(self) -> Operator:
+        """As that of the graph, weighed after it was normalised."""
+        return WeighedOperator(self._whole.gcn, self._weight)

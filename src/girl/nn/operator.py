@@ -19,6 +19,8 @@ SCIPY_THREADS = 2
 
 #: Bytes of a block of columns that is diffused at a time: a few such blocks stay in the cache from step to step.
 BLOCK_BYTES = 1 << 20
+#: Entries of a matrix along which gradients are read at a time.
+ENTRIES = 1 << 16
 #: Columns that a block has at least: one line of the cache.
 BLOCK_COLUMNS = 16
 
@@ -175,6 +177,28 @@ class Operator:
         return Operator(self.matrix.to(device), turned, self.symmetric)
 
 
+class WeighedOperator(Operator):
+    """A ∘ W (n × m): the operator A with a weight at each stored entry. Products are differentiable in the weights too.
+
+    Of a symmetric operator the weights must be symmetric.
+    """
+
+    def __init__(self, operator: Operator, weight: Tensor) -> None:
+        super().__init__(operator.matrix, symmetric=operator.symmetric, places=operator._places)
+        self.weight = weight
+
+    def __matmul__(self, z: Tensor) -> Tensor:
+        """(A ∘ W) z (n × k)."""
+        return _Weighed.apply(z, self.weight, self)
+
+    def rows(self, index: Tensor) -> Operator:
+        """The operator of some rows only, with their weights."""
+        crow, col = self._places.crow, self._places.col
+        numbers = torch.arange(col.numel(), dtype=torch.float64, device=col.device)
+        taken = take_rows(csr(crow, col, numbers, self.shape), index).values().long()
+        return WeighedOperator(super().rows(index), self.weight[taken])
+
+
 class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, z: Tensor, operator: Operator, turned: bool) -> Tensor:
@@ -184,6 +208,33 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
         return ctx.operator.product(grads[0], not ctx.turned), None, None
+
+
+class _Weighed(torch.autograd.Function):
+    """The gradient of an entry's weight is the entry times what flows along it, gᵢ·z_j, some entries at a time."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, weight: Tensor, operator: Operator) -> Tensor:
+        ctx.save_for_backward(z, weight)
+        ctx.operator = operator
+        return operator.with_values(operator.values * weight).product(z, False)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        z, weight = ctx.saved_tensors
+        operator: Operator = ctx.operator
+        into_z = into_weight = None
+        if ctx.needs_input_grad[0]:
+            into_z = operator.with_values(operator.values * weight).product(grads[0], True)
+        if ctx.needs_input_grad[1]:
+            crow, col = operator.matrix.crow_indices(), operator.matrix.col_indices()
+            row = torch.repeat_interleave(torch.arange(len(crow) - 1, device=col.device), crow.diff())
+            into_weight = torch.empty_like(weight)
+            for start in range(0, len(col), ENTRIES):
+                some = slice(start, start + ENTRIES)
+                torch.linalg.vecdot(grads[0][row[some]], z[col[some]], out=into_weight[some])
+            into_weight *= operator.values
+        return into_z, into_weight, None
 
 
 class _Diffusion(torch.autograd.Function):
