@@ -1,4 +1,4 @@
-"""A graph with what is known about it: the one thing that is handed from the data room to all others."""
+"""A graph, or a set of them, with what is known about it: what is handed from the data room to all others."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ Masks = tuple[Tensor, Tensor, Tensor]
 
 @dataclass(frozen=True)
 class NodeDataset:
-    """A graph whose nodes carry labels, and the splits that its authors fixed.
+    """A graph whose nodes carry labels, or a set of graphs that do, and the splits that its authors fixed.
 
-    Several graphs (PPI) are their disjoint union: messages cannot pass between them, so nothing changes, and every
-    split is a set of nodes.
+    Several graphs are their disjoint union: messages cannot pass between them. Where the nodes carry the labels (PPI)
+    nothing else changes, and every split is a set of nodes; where the graphs do (NCI1), ``data.graph`` says which graph
+    a node is of, ``y`` has an entry for each graph, and every split is a set of graphs.
     """
 
     name: str
     """As :func:`girl.datasets.load` knows it, such as ``cora``."""
     data: Data
     """``x`` (n × d; CSR where most entries are zero, else dense), ``edge_index`` (2 × m), ``y`` (n, or n × c for
-    several labels at once; class -1 means unknown)."""
+    several labels at once; class -1 means unknown); of a set of graphs, ``graph`` (n)."""
     classes: int
     multilabel: bool = False
     inductive: bool = False
@@ -34,6 +35,11 @@ class NodeDataset:
     """The protocols that make sense here, the field's low-label one first."""
     stand_in: bool = False
     """A random graph of the same shape and raw format, not the data itself."""
+
+    @property
+    def graphs(self) -> int:
+        """How many graphs carry labels; 0 if nodes do."""
+        return len(self.data.y) if "graph" in self.data else 0
 
     @property
     def title(self) -> str:

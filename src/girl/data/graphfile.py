@@ -33,6 +33,8 @@ def write_graph(path: Path, dataset: NodeDataset) -> None:
     tensors: dict[str, Tensor] = {"y": dataset.data.y, "edge_index": edges}
     if x.shape[0] < 2**31:
         tensors["edge_index"] = edges.int()  # half the bytes to read back
+    if "graph" in dataset.data:
+        tensors["graph"] = dataset.data.graph
     if x.layout == torch.sparse_csr:
         tensors |= {"x.crow": x.crow_indices(), "x.col": x.col_indices().int(), "x.values": x.values()}
     else:
@@ -97,9 +99,12 @@ def read_graph(path: Path, name: str) -> NodeDataset:
     for protocol in about["fixed"]:
         train, validation, test = (tensors[f"fixed/{protocol}/{part}"] for part in _PARTS)
         fixed[protocol] = (train, validation, test)
+    data = Data(x=x, edge_index=tensors["edge_index"].long(), y=tensors["y"])
+    if "graph" in tensors:
+        data.graph = tensors["graph"]
     return NodeDataset(
         name=about["name"],
-        data=Data(x=x, edge_index=tensors["edge_index"].long(), y=tensors["y"]),
+        data=data,
         classes=about["classes"],
         multilabel=about["multilabel"],
         inductive=about["inductive"],

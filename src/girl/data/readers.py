@@ -11,6 +11,7 @@ import torch
 import torch_geometric.datasets as pyg
 from torch import Tensor
 from torch_geometric.data import Batch, Data
+from torch_geometric.io.tu import read_tu_data
 
 from girl.data import npz
 from girl.data.compact import compact
@@ -47,6 +48,8 @@ def read(entry: Entry, root: Path) -> Read:
     """The graph of ``entry`` from its raw files below ``root``."""
     if entry.family == "digits":
         return digits(), {}
+    if entry.family == "tu":
+        return _graph_set(entry, root), {}
     if entry.family == "ogb":
         data, masks = read_ogb(root / entry.part, _ogb_split(entry), inverse=entry.name == "ogbn-products")
         return data, {"ogb": masks}
@@ -80,6 +83,11 @@ def read_splits(entry: Entry, root: Path) -> Masks:
 
 def download(entry: Entry, root: Path) -> None:
     """Let the dataset's own class fetch its raw files to below ``root``."""
+    if entry.family == "tu":
+        fetched = pyg.TUDataset.__new__(pyg.TUDataset)  # its constructor would also write what it makes of them
+        fetched.root, fetched.name, fetched.cleaned = str(root / "TUDataset"), entry.part.split("/")[1], False
+        fetched.download()
+        return
     found, arguments, options = _CLASSES[entry.family](entry, root)
     quiet = {"_process": lambda self: None, "load": lambda self, path: None}
     type(found.__name__, (found,), quiet)(*arguments, **options)
@@ -118,6 +126,16 @@ def _union(splits: list[list[Data]]) -> Read:
     train, validation, test = ((owner == i).view(-1, 1) for i in range(3))
     data = Data(x=compact(batch.x), edge_index=batch.edge_index.contiguous(), y=batch.y)
     return data, {"public": (train, validation, test)}
+
+
+def _graph_set(entry: Entry, root: Path) -> Data:
+    """A set of graphs as their disjoint union; features are the nodes' labels, one-hot, as is the custom."""
+    data, slices, sizes = read_tu_data(str(root / entry.part), entry.part.split("/")[1])
+    first = slices["x"]
+    graph = torch.repeat_interleave(torch.arange(len(first) - 1), first.diff())
+    owner = torch.repeat_interleave(torch.arange(len(first) - 1), slices["edge_index"].diff())
+    x = data.x[:, sizes["num_node_attributes"] :].float()
+    return Data(x=compact(x), edge_index=data.edge_index + first[owner], y=data.y.long(), graph=graph)
 
 
 def _ogb_split(entry: Entry) -> str:

@@ -38,6 +38,8 @@ class Entry:
     """Whether another number of edges means that a file is damaged."""
     stand_in: bool = False
     """Whether a random graph of the same shape can be made in its place."""
+    graphs: int = 0
+    """How many graphs carry labels; 0 if nodes do."""
 
     @property
     def metric(self) -> str:
@@ -75,6 +77,14 @@ _PPI = tuple(f"{s}_{f}" for s in ("train", "valid", "test") for f in ("feats.npy
 def _ogb_files(split: str) -> tuple[str, ...]:
     raw = ("edge", "node-feat", "node-label", "num-node-list")
     return (*(f"raw/{f}.csv.gz" for f in raw), *(f"split/{split}/{s}.csv.gz" for s in ("train", "valid", "test")))
+
+
+def _tu(name: str, about: str, graphs: int, nodes: int, edges: int, features: int) -> Entry:
+    """A set of graphs of two classes, of the collection of TU Dortmund."""
+    return Entry(
+        name.lower(), "tu", about, nodes, edges, features, 2, ("10-fold",), part=f"TUDataset/{name}/raw", graphs=graphs,
+        files=tuple(f"{name}_{end}.txt" for end in ("A", "graph_indicator", "graph_labels", "node_labels")),
+    )  # fmt: skip
 
 
 _AIRPORTS = Entry(
@@ -116,6 +126,10 @@ _ENTRIES = (
     _AIRPORTS,
     replace(_AIRPORTS, name="usa-airports-structural", features=41, about="the same graph; features are degrees, "
             "return probabilities and eigenvectors, without labels"),
+    _tu("NCI1", "molecules, active against cancer or not, by their atoms", 4_110, 122_747, 265_506, 37),
+    _tu("PROTEINS", "proteins, enzymes or not, by their secondary structure", 1_113, 43_471, 162_088, 3),
+    _tu("DD", "proteins, enzymes or not, by their amino acids", 1_178, 334_925, 1_686_092, 89),
+    _tu("MUTAG", "molecules, mutagenic or not, by their atoms", 188, 3_371, 7_442, 7),
     Entry("digits", "digits", "scikit-learn's handwritten digits, each with its 10 nearest", 1_797, 24_680, 64, 10,
           _RANDOM_MANY),
 )  # fmt: skip

@@ -17,8 +17,9 @@ from girl.evaluate.logistic import logistic_path
 from girl.evaluate.metric import accuracy, micro_f1
 from girl.evaluate.mlp import MLP, fit_mlp
 from girl.evaluate.split import Split
+from girl.evaluate.svm import svm_scores
 
-Kind = Literal["linear", "mlp"]
+Kind = Literal["linear", "mlp", "svm"]
 
 #: C of the linear probe, in half decades; rows of mean squared length one give it the same meaning everywhere.
 STRENGTHS = tuple(10 ** (half / 2) for half in range(-6, 9))
@@ -38,7 +39,7 @@ class Score:
     test: float
     """A fraction, computed once, for the chosen strength."""
     strength: float
-    """C of the linear probe (larger is weaker), the weight decay of the MLP (larger is stronger)."""
+    """C of the linear probe and of the SVM (larger is weaker), the weight decay of the MLP (larger is stronger)."""
     seconds: float
 
 
@@ -50,7 +51,8 @@ def probe(
     ``linear`` is logistic regression (one sigmoid per label if ``multilabel``) with an L2 penalty, on columns centred
     and the whole matrix scaled by one number, both from training rows; see :mod:`girl.evaluate.logistic`. It has no
     random part. ``mlp`` is the paper's: two layers with ELU, stopped early on validation; see
-    :mod:`girl.evaluate.mlp`.
+    :mod:`girl.evaluate.mlp`. ``svm`` is the field's for sets of graphs: a kernel machine that chooses its strength by
+    folds within training and validation together; see :mod:`girl.evaluate.svm`.
 
     Validation sets are small, and the best of fifteen noisy scores is partly luck. A strength is therefore judged by
     the mean of its own score and its neighbours' (weights ¼, ½, ¼), and ties go to the stronger penalty.
@@ -59,9 +61,9 @@ def probe(
         h: a representation of every node, n × d, dense or CSR; a sparse one is never made dense.
         y: classes (n), or yes-or-no labels (n × c) with ``multilabel``.
         split: which nodes do what.
-        kind: ``"linear"`` or ``"mlp"``.
+        kind: ``"linear"``, ``"mlp"`` or ``"svm"``.
         multilabel: whether y holds several labels per node; the metric is then micro-F1 at probability ½.
-        seed: of the MLP's first weights and batches.
+        seed: of the MLP's first weights and batches, and of the SVM's folds.
 
     Example:
         >>> import torch
@@ -78,8 +80,12 @@ def probe(
         val, test, strength = _linear(task)
     elif kind == "mlp":
         val, test, strength = _mlp(task, seed)
+    elif kind == "svm":
+        if multilabel:
+            raise InputError("probe: given 'svm' with several labels at once, expected 'linear' or 'mlp'")
+        val, test, strength = svm_scores(task.rows, y.cpu(), split, seed)
     else:
-        raise InputError(f"probe: given {kind!r}, expected 'linear' or 'mlp'")
+        raise InputError(f"probe: given {kind!r}, expected 'linear', 'mlp' or 'svm'")
     return Score(kind, "micro-F1" if multilabel else "accuracy", val, test, strength, time.perf_counter() - began)
 
 

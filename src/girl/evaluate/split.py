@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from sklearn.model_selection import StratifiedKFold
 from torch import Tensor
 
 from girl.data.dataset import NodeDataset
@@ -21,6 +22,9 @@ from girl.errors import InputError
 
 #: The field's custom: numbers on random splits are means over twenty of them.
 RANDOM_SPLITS = 20
+
+#: Parts of a set of graphs, and how often they are drawn anew.
+FOLDS, SHUFFLES = 10, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +139,7 @@ class Random(Protocol):
 
     def applies(self, dataset: NodeDataset) -> bool:
         # Fewer nodes than this leave a part empty.
-        return int(labelled(dataset).sum()) >= 10
+        return not dataset.graphs and int(labelled(dataset).sum()) >= 10
 
     def count(self, dataset: NodeDataset) -> int:
         self._check(dataset)
@@ -154,10 +158,38 @@ class Random(Protocol):
         return train, val, test
 
 
-#: Every protocol for nodes, by name.
+class Folds(Protocol):
+    """Ten parts of a set of graphs with the same share of each class: each part is tested once, and the next validates.
+
+    Split ``10 s + f`` tests part f of the s-th shuffle; a complete result takes five shuffles, as is the custom.
+    """
+
+    name = "10-fold"
+
+    def applies(self, dataset: NodeDataset) -> bool:
+        return dataset.graphs > 0
+
+    def count(self, dataset: NodeDataset) -> int:
+        self._check(dataset)
+        return FOLDS * SHUFFLES
+
+    def _masks(self, dataset: NodeDataset, index: int) -> tuple[Tensor, Tensor, Tensor]:
+        y = dataset.data.y
+        shuffle, fold = divmod(index, FOLDS)
+        cut = StratifiedKFold(FOLDS, shuffle=True, random_state=shuffle)
+        parts = [torch.from_numpy(test) for _, test in cut.split(np.zeros(len(y)), y.numpy())]
+        val, test = (torch.zeros(len(y), dtype=torch.bool) for _ in range(2))
+        test[parts[fold]], val[parts[(fold + 1) % FOLDS]] = True, True
+        return ~(val | test), val, test
+
+
+#: Every protocol by name.
 PROTOCOLS: dict[str, Protocol] = {
     protocol.name: protocol
-    for protocol in (Fixed("public"), Full(), Random(10, 10, 80), Random(60, 20, 20), Fixed("geom-gcn"), Fixed("ogb"))
+    for protocol in (
+        *(Fixed("public"), Full(), Random(10, 10, 80), Random(60, 20, 20), Fixed("geom-gcn"), Fixed("ogb")),
+        Folds(),
+    )
 }
 
 

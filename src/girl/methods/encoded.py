@@ -14,8 +14,8 @@ from girl.nn.encoder import Encoder, EncoderSettings
 class EncoderMethod(Method):
     """A method whose representations are those of one encoder.
 
-    A representation is the encoder's last layer, or all of them, and beside it, if the settings keep them, the node's
-    own features.
+    A node's representation is the encoder's last layer, or all of them, and beside it, if the settings keep them, the
+    node's own features. That of a graph in a set of graphs is made from its nodes', by the readout.
 
     Args:
         inputs: columns of the features.
@@ -82,21 +82,27 @@ class EncoderMethod(Method):
 
     @torch.no_grad()
     def embed(self, whole: Batch) -> Tensor:
-        """The representations of all nodes, computed layer by layer."""
+        """The representations of all nodes (n × k), or of all graphs of a set, computed layer by layer."""
         if not self.scales.any():
             return self.finish(whole)
         s = self.encoder.settings
         was_training = self.training
         self.eval()
         widths = self._widths()
-        out = torch.empty(whole.size, sum(widths), device=whole.x.device)
+        out = torch.empty(whole.count or whole.size, sum(widths), device=whole.x.device)
         features, *layers = out.split(widths, 1)
+
+        def read(h: Tensor) -> Tensor:
+            return h if whole.graphs is None else whole.pooled(h, s.readout)
+
         if widths[0]:
-            features.copy_(whole.x @ self.directions).sub_(self.feature_mean @ self.directions)
+            own = whole.x @ self.directions
+            features.copy_(read(own.sub_(self.feature_mean @ self.directions)))
+            del own
         wanted = range(s.layers - len(layers), s.layers)
         for index, layer in enumerate(self.encoder.by_layer(whole.x, whole.graph)):
             if index in wanted:
-                layers[index - wanted.start].copy_(self.spread(layer, whole))
+                layers[index - wanted.start].copy_(read(self.spread(layer, whole)))
         for part, scale in zip((features, *layers), self.scales, strict=True):
             if s.unit:
                 functional.normalize(part, out=part)

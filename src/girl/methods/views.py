@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -11,7 +13,7 @@ from girl.methods.base import Batch
 def corrupted(batch: Batch, generator: torch.Generator) -> Batch:
     """The same graph, with features that belong to other nodes: a random permutation of the rows."""
     order = torch.randperm(batch.size, generator=generator, device=batch.x.device)
-    return Batch(batch.x.rows(order), batch.graph, batch.nodes)
+    return replace(batch, x=batch.x.rows(order))
 
 
 def view(batch: Batch, features: float, edges: float, generator: torch.Generator) -> Batch:
@@ -21,7 +23,7 @@ def view(batch: Batch, features: float, edges: float, generator: torch.Generator
     """
     x = batch.x.hide_columns(features, generator)
     graph = batch.graph.drop_edges(edges, generator) if edges else batch.graph
-    return Batch(x, graph, batch.nodes)
+    return replace(batch, x=x, graph=graph)
 
 
 def drawn(batch: Batch, rows: int, generator: torch.Generator) -> Tensor | None:

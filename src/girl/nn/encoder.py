@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, get_args
 
@@ -16,6 +16,7 @@ from girl.kernel.check import check_choice, check_number, check_truth, check_who
 from girl.nn.convolution import CONVS, Conv, Convolution, Input, Linear, convolution
 from girl.nn.features import NORMALISE, Features, Normalise
 from girl.nn.graph import Graph
+from girl.records import LATE
 
 Activation = Literal["elu", "prelu", "relu", "none"]
 ACTIVATIONS = get_args(Activation)
@@ -23,6 +24,8 @@ Norm = Literal["none", "batch", "layer"]
 NORMS = get_args(Norm)
 Output = Literal["last", "layers"]
 OUTPUTS = get_args(Output)
+Readout = Literal["sum", "mean", "max"]
+READOUTS = get_args(Readout)
 
 #: Nodes whose outputs are made at a time when a graph is embedded layer by layer, and edges of a layer of attention,
 #: which writes out what passes along each.
@@ -64,6 +67,8 @@ class EncoderSettings:
     layers' spread; 0: they are left out."""
     unit: bool = True
     """Whether each part of a node's representation is scaled to length 1."""
+    readout: Readout = field(default="sum", metadata=LATE)
+    """How the nodes' representations make that of their graph, in a set of graphs: sum, mean or max."""
 
     def __post_init__(self) -> None:
         try:
@@ -72,6 +77,7 @@ class EncoderSettings:
             check_choice("norm", self.norm, NORMS)
             check_choice("normalise", self.normalise, NORMALISE)
             check_choice("output", self.output, OUTPUTS)
+            check_choice("readout", self.readout, READOUTS)
             for name in ("hidden", "layers", "heads", "hops"):
                 check_whole(name, getattr(self, name), 1)
             check_number("teleport", self.teleport, 0, 1, low_open=True)

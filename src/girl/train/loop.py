@@ -48,7 +48,7 @@ class TrainSettings:
     clusters: int = 0
     """METIS parts of the graph; 0: the whole graph is one batch."""
     per_batch: int = 1
-    """METIS parts in a batch."""
+    """METIS parts in a batch; of a set of graphs, graphs."""
     patience: int = 0
     """Epochs without progress after which training stops; 0: never. Progress is that of the loss's running mean, or,
     where labels are learned, of the score on validation nodes."""
@@ -261,7 +261,12 @@ def fit(
     if folder is not None:
         _resume(trainer, folder, resume, about or {})
     with phase(console, "cutting the graph into parts"):
-        parts = members(kept_partition(whole.graph, settings.clusters, settings.seed)) if settings.clusters > 1 else []
+        if whole.graphs is not None:
+            parts = members(whole.graphs)
+        elif settings.clusters > 1:
+            parts = members(kept_partition(whole.graph, settings.clusters, settings.seed))
+        else:
+            parts = []
     good = _snapshot(trainer)
     with TrainingProgress(settings.epochs, trainer.epoch, console) as progress:
         while not trainer.done:
@@ -310,7 +315,7 @@ def _batches(whole: Batch, parts: list[Tensor], per_batch: int, generator: torch
     for start in range(0, len(parts), per_batch):
         nodes = torch.cat([parts[i] for i in order[start : start + per_batch]]).sort().values
         if len(nodes) > 1:  # one node explains nothing
-            yield whole.part(nodes.to(whole.x.device))
+            yield whole.chosen(nodes.to(whole.x.device))
 
 
 def _diverged(means: dict[str, float], trainer: Trainer) -> str | None:

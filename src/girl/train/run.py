@@ -81,7 +81,9 @@ def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str =
     if weight is not None and (bad := (~(torch.isfinite(weight) & (weight > 0))).nonzero()).numel():
         raise InputError(f"edge_weight: edge {int(bad[0])} has weight {weight[bad[0]].item():g}, expected above 0")
     graph = Graph.from_edges(data.edge_index, nodes, settings.directed, weight)
-    return Batch(Features.of(x, settings.normalise), graph).to(device)
+    graphs = data.graph if "graph" in data else None
+    count = 0 if graphs is None else max(len(data.y) if data.y is not None else 0, int(graphs.max()) + 1)
+    return Batch(Features.of(x, settings.normalise), graph, None, graphs, count).to(device)
 
 
 def settle(recipe: Recipe, whole: Batch) -> Recipe:
@@ -144,6 +146,7 @@ def fingerprint(whole: Batch) -> int:
     adjacency = whole.graph.adjacency
     parts = [adjacency.crow_indices(), adjacency.col_indices()]
     parts += [adjacency.values()] if whole.graph.weighted else []
+    parts += [] if whole.graphs is None else [whole.graphs]
     value = 0
     for tensor in (*parts, *whole.x.tensors):
         value = zlib.crc32(tensor.contiguous().cpu().numpy().data, value)
