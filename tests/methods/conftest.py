@@ -24,3 +24,31 @@ def communities(n=120, classes=3, d=24, directed=False):
 @pytest.fixture
 def graph_and_labels():
     return communities()
+
+
+def molecules(count=24, seed=0):
+    """A set of small graphs: rings, or paths with another label at their ends."""
+    generator = torch.Generator().manual_seed(seed)
+    sources, targets, labels, graphs, first = [], [], [], [], 0
+    for index in range(count):
+        size = int(torch.randint(5, 12, (), generator=generator))
+        nodes = torch.arange(first, first + size)
+        ring = index % 2 == 0
+        sources.append(nodes if ring else nodes[:-1])
+        targets.append(nodes.roll(-1) if ring else nodes[1:])
+        kind = torch.randint(3, (size,), generator=generator)
+        if not ring:
+            kind[[0, -1]] = 3
+        labels.append(kind)
+        graphs.append(torch.full((size,), index))
+        first += size
+    x = torch.eye(4)[torch.cat(labels)]
+    edges = torch.stack([torch.cat(sources), torch.cat(targets)])
+    y = torch.arange(count) % 2
+    whole = Batch(Features.of(x.to_sparse_csr()), Graph.from_edges(edges, first), None, torch.cat(graphs), count)
+    return whole, y
+
+
+@pytest.fixture
+def set_of_graphs():
+    return molecules()

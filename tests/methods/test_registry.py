@@ -14,7 +14,7 @@ from girl.train.loop import TrainSettings, fit
 from girl.train.recipe import Recipe, method_recipe
 from girl.train.run import embed_untrained, load_run, pretrain, untrained
 
-NAMES = list(methods())
+NAMES = [name for name, entry in methods().items() if entry.level != "graphs"]
 
 
 def small(name, **train):

@@ -76,6 +76,13 @@ class EncoderMethod(Method):
         """Columns of the parts of a representation: the features, and each layer."""
         return [self.directions.shape[1], *[self.encoder.settings.hidden] * (len(self.scales) - 1)]
 
+    def read(self, batch: Batch) -> Tensor:
+        """Representations of the graphs of a set (count × k) by the readout of the layers, with gradients."""
+        s = self.encoder.settings
+        layers = self.encoder(batch.x, batch.graph)
+        wanted = layers if s.output == "layers" else layers[-1:]
+        return torch.cat([batch.pooled(layer, s.readout) for layer in wanted], 1)
+
     def spread(self, layer: Tensor, whole: Batch) -> Tensor:
         """What a layer's output (n × k) becomes in the representation: itself, in most methods."""
         return layer

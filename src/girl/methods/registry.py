@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from girl.errors import InputError
 from girl.methods.bgcl import BGCL, BGCLSettings
@@ -19,8 +19,11 @@ from girl.methods.encoded import EncoderMethod
 from girl.methods.ggd import GGD, GGDSettings
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.methods.grace import GRACE, GRACESettings
+from girl.methods.graphcl import JOAO, GraphCL, GraphCLSettings, JOAOSettings, JOAOv2, JOAOv2Settings
 from girl.methods.graphmae import GraphMAE, GraphMAESettings
+from girl.methods.infograph import InfoGraph, InfoGraphSettings
 from girl.methods.selene import SELENE, SELENESettings
+from girl.methods.simgrace import SimGRACE, SimGRACESettings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -42,6 +45,8 @@ class MethodEntry:
     """A frozen dataclass with a default for each setting."""
     build: Callable[[int, Any, Any], EncoderMethod]
     """The method from the columns of the features, the encoder's settings and its own."""
+    level: Literal["nodes", "graphs", "both"] = "nodes"
+    """Whether it was made for a graph's nodes or for sets of graphs."""
     recipe: Callable[[], str] = str
     """The published recipe as TOML: sections of settings, and ``[datasets.NAME]`` for what differs there."""
 
@@ -57,6 +62,7 @@ _OWN = (
         "Fishman et al., ICML 2023, and this project",
         GIRLSettings,
         GIRLMethod,
+        "both",
     ),
     MethodEntry(
         "dgi",
@@ -64,7 +70,7 @@ _OWN = (
         "Veličković et al., ICLR 2019",
         DGISettings,
         DGI,
-        _shipped("dgi"),
+        recipe=_shipped("dgi"),
     ),
     MethodEntry(
         "grace",
@@ -72,7 +78,7 @@ _OWN = (
         "Zhu et al., ICML workshop 2020",
         GRACESettings,
         GRACE,
-        _shipped("grace"),
+        recipe=_shipped("grace"),
     ),
     MethodEntry(
         "bgrl",
@@ -80,7 +86,7 @@ _OWN = (
         "Thakoor et al., ICLR 2022",
         BGRLSettings,
         BGRL,
-        _shipped("bgrl"),
+        recipe=_shipped("bgrl"),
     ),
     MethodEntry(
         "bgcl",
@@ -88,7 +94,7 @@ _OWN = (
         "Hasanzadeh et al., 2021",
         BGCLSettings,
         BGCL,
-        _shipped("bgcl"),
+        recipe=_shipped("bgcl"),
     ),
     MethodEntry(
         "graphmae",
@@ -96,7 +102,8 @@ _OWN = (
         "Hou et al., KDD 2022",
         GraphMAESettings,
         GraphMAE,
-        _shipped("graphmae"),
+        "both",
+        recipe=_shipped("graphmae"),
     ),
     MethodEntry(
         "selene",
@@ -104,7 +111,7 @@ _OWN = (
         "Zhong et al., 2022",
         SELENESettings,
         SELENE,
-        _shipped("selene"),
+        recipe=_shipped("selene"),
     ),
     MethodEntry(
         "cca-ssg",
@@ -112,7 +119,7 @@ _OWN = (
         "Zhang et al., NeurIPS 2021",
         CCASSGSettings,
         CCASSG,
-        _shipped("cca-ssg"),
+        recipe=_shipped("cca-ssg"),
     ),
     MethodEntry(
         "ggd",
@@ -120,7 +127,52 @@ _OWN = (
         "Zheng et al., NeurIPS 2022",
         GGDSettings,
         GGD,
-        _shipped("ggd"),
+        recipe=_shipped("ggd"),
+    ),
+    MethodEntry(
+        "infograph",
+        "tells a graph's nodes from those of other graphs, by the graph's representation",
+        "Sun et al., ICLR 2020",
+        InfoGraphSettings,
+        InfoGraph,
+        "graphs",
+        recipe=_shipped("infograph"),
+    ),
+    MethodEntry(
+        "graphcl",
+        "a graph and its augmented copy are alike, other graphs are not",
+        "You et al., NeurIPS 2020",
+        GraphCLSettings,
+        GraphCL,
+        "graphs",
+        recipe=_shipped("graphcl"),
+    ),
+    MethodEntry(
+        "joao",
+        "as graphcl, and learns which augmentations to use",
+        "You et al., ICML 2021",
+        JOAOSettings,
+        JOAO,
+        "graphs",
+        recipe=_shipped("joao"),
+    ),
+    MethodEntry(
+        "joaov2",
+        "as joao, with a projector for each augmentation",
+        "You et al., ICML 2021",
+        JOAOv2Settings,
+        JOAOv2,
+        "graphs",
+        recipe=_shipped("joaov2"),
+    ),
+    MethodEntry(
+        "simgrace",
+        "as graphcl, with a disturbed encoder in the place of augmentations",
+        "Xia et al., WWW 2022",
+        SimGRACESettings,
+        SimGRACE,
+        "graphs",
+        recipe=_shipped("simgrace"),
     ),
 )
 

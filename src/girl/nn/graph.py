@@ -181,8 +181,12 @@ class Graph:
             keep = (draw >= share)[self.pair]
         else:
             keep = torch.rand(source.numel(), generator=generator, device=self.device) >= share
+        return self.with_edges(keep)
+
+    def with_edges(self, keep: Tensor) -> Graph:
+        """With some of the edges only; a mask over them, of both directions of an undirected one alike."""
         crow = torch.cat([keep.new_zeros(1, dtype=torch.long), keep.long().cumsum(0)])[self.adjacency.crow_indices()]
-        kept = csr(crow, source[keep], self.adjacency.values()[keep], self.shape)
+        kept = csr(crow, self.adjacency.col_indices()[keep], self.adjacency.values()[keep], self.shape)
         return Graph(kept, self.symmetric, self.weighted)
 
     @cached_property
