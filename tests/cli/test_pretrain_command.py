@@ -111,6 +111,7 @@ def test_another_method_by_its_name(girl):
         (["--method", "bgrl", "--set", "hide-first=2"], "hide_first: given 2"),
         (["--method", "bgrl", "--set", "hide"], "expected NAME=VALUE"),
         (["--method", "bgrl", "--recipe", "paper"], "expected one of them only"),
+        (["--method", "graphcl"], "expected a set of graphs"),
     ],
 )
 def test_mistakes_about_methods(girl, arguments, words):
@@ -118,3 +119,19 @@ def test_mistakes_about_methods(girl, arguments, words):
     assert done.returncode == 2
     assert words in done.stderr
     assert not (girl.folder / "none").exists()
+
+
+def test_sets_of_graphs_are_learned_and_judged_as_graphs(girl):
+    small = ["--hidden", "8", "--epochs", "2"]
+    done = girl("pretrain", "mutag", "--method", "graphcl", *small, "--out", "molecules")
+    assert done.returncode == 0, done.stderr
+    assert "mutag: 188 graphs, 3,371 nodes" in done.stdout
+    assert np.load(girl.folder / "molecules" / "embeddings.npy").shape == (188, 24)
+    done = girl("evaluate", "molecules", "--splits", "2")
+    assert done.returncode == 0, done.stderr
+    for word in ("bag of nodes", "untrained encoder", "graphcl", "svm", "10-fold"):
+        assert word in done.stdout
+    for command in (["report", "molecules"], ["train", "mutag"], ["datasets", "export", "mutag"]):
+        refused = girl(*command)
+        assert refused.returncode == 2
+        assert "given a set of 188 graphs" in refused.stderr

@@ -45,7 +45,7 @@ def show(*, data_root: DataRoot = None, mirror: Mirror = None) -> None:
         table.add_row(entry.name, *sizes, task, " ".join(entry.protocols), store.at_hand(entry, root, source))
     console.print(table)
     inductive = ", ".join(entry.name for entry in DATASETS.values() if entry.inductive)
-    say(f"classes: accuracy; labels, several at once: micro-F1; inductive: {inductive}")
+    say(f"classes: accuracy; labels, several at once: micro-F1; inductive: {inductive}; 10-fold: sets of graphs")
     say(f"cache: {root}, mirror: {source or 'none'}")
 
 
@@ -119,6 +119,7 @@ def export(
     from girl.data.export import export_graph
 
     found = named.load(name, data_root, mirror)
+    found.check_nodes("the export")
     edges, nodes = export_graph(found, out or Path(found.name))
     _say(found)
     say(f"next: girl embed {edges} --nodes {nodes} --label label")
@@ -126,9 +127,10 @@ def export(
 
 def _say(found: NodeDataset) -> None:
     data = found.data
+    graphs = f"{found.graphs:,} graphs, " if found.graphs else ""
     say(
-        f"{found.title}: {data.x.shape[0]:,} nodes, {data.edge_index.shape[1]:,} edges, {data.x.shape[1]:,} features, "
-        f"{found.classes} classes; protocols {', '.join(found.protocols)}",
+        f"{found.title}: {graphs}{data.x.shape[0]:,} nodes, {data.edge_index.shape[1]:,} edges, "
+        f"{data.x.shape[1]:,} features, {found.classes} classes; protocols {', '.join(found.protocols)}",
     )
 
 

@@ -50,7 +50,8 @@ def pretrain(
     For example `girl pretrain cora --protocol full --out runs/cora`, then `girl evaluate runs/cora`. Interrupted, the
     same command goes on where it stopped.
 
-    Writes OUT/model.safetensors, config.json, history.json and embeddings.npy (a row for each node).
+    Writes OUT/model.safetensors, config.json, history.json and embeddings.npy (a row for each node, or for each graph
+    of a set of graphs).
 
     Args:
         dataset: a name that `girl datasets` lists.
@@ -92,14 +93,15 @@ def pretrain(
     nodes = shared.train if found.inductive else None
     whole = batch_of(found.data, full.encoder, device_of(device))
     about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
-    say(f"{found.title}: {whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges")
+    graphs = f"{found.graphs:,} graphs, " if found.graphs else ""
+    say(f"{found.title}: {graphs}{whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges")
     out = out or Path("runs") / found.name
     part = whole if nodes is None else seen_by(whole, nodes)
     run = run_pretrain(part, full, out=out, resume=resume, about=about, console=console)
     save_embedding(out / "embeddings.npy", run.embed(whole))
     ended = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
     say(f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{ended}. Kept in {out}")
-    say(f"next: girl evaluate {out}, girl report {out}")
+    say(f"next: girl evaluate {out}" + ("" if found.graphs else f", girl report {out}"))
 
 
 def evaluate(
@@ -109,7 +111,7 @@ def evaluate(
     protocol: Annotated[str | None, Parameter(group=DATA)] = None,
     data_root: Annotated[Path | None, Parameter(group=DATA)] = None,
     mirror: Annotated[Path | None, Parameter(group=DATA)] = None,
-    probe: Annotated[Literal["linear", "mlp"], Parameter(group=RUN)] = "linear",
+    probe: Annotated[Literal["linear", "mlp", "svm"] | None, Parameter(group=RUN)] = None,
     splits: Annotated[int, Parameter(group=RUN)] = 10,
 ) -> None:
     """Probe a run's representations beside raw features, propagated features and the untrained encoder.
@@ -122,7 +124,8 @@ def evaluate(
         protocol: how nodes are shared out; by default the run's.
         data_root: where datasets are kept.
         mirror: a folder of raw files to copy from instead of downloading.
-        probe: linear (logistic regression) or mlp (two layers with ELU, as in the paper).
+        probe: linear (logistic regression), mlp (two layers with ELU, as in the paper) or svm (a kernel machine). By
+            default linear; for sets of graphs svm, as is the custom.
         splits: at most this many splits, where the protocol has several.
     """
     from girl import datasets
@@ -148,6 +151,7 @@ def evaluate(
             f"{run}: its graph is not the {found.title} that is at hand: another stand-in, another version, or another "
             "recipe. Give the `girl pretrain` command again, in another folder"
         )
+    probe = probe or ("svm" if found.graphs else "linear")
     rows = [score_splits(name, h, found, rule, chosen, probe) for name, h in controls(found)]
     control = embed_untrained(whole, known.recipe, part)
     rows.append(score_splits("untrained encoder", control, found, rule, chosen, probe))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from torch import Tensor
 from torch_geometric.data import Data
 
+from girl.errors import InputError
+
 #: Train, validation and test masks, n × k: one column for each of k splits.
 Masks = tuple[Tensor, Tensor, Tensor]
 
@@ -40,6 +42,14 @@ class NodeDataset:
     def graphs(self) -> int:
         """How many graphs carry labels; 0 if nodes do."""
         return len(self.data.y) if "graph" in self.data else 0
+
+    def check_nodes(self, what: str) -> None:
+        """Complain if it is a set of graphs, where ``what`` is for the nodes of one."""
+        if self.graphs:
+            raise InputError(
+                f"{self.name}: given a set of {self.graphs:,} graphs, expected a graph whose nodes carry the labels: "
+                f"{what} is for those"
+            )
 
     @property
     def title(self) -> str:

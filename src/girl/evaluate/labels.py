@@ -13,6 +13,7 @@ from girl.train.supervised import Labels
 def labels_of(dataset: NodeDataset, split: Split) -> Labels:
     """Labels of the dataset's nodes, to be learned from the training nodes of a split."""
     measure = of_several if dataset.multilabel else of_classes
+    dataset.check_nodes("supervised training")
     return Labels(dataset.data.y, split.train, split.val, dataset.classes, measure)
 
 

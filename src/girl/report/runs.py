@@ -126,6 +126,7 @@ def _of_dataset(folder: Path, run: Run, root: Path | None, mirror: Path | None) 
     if "dataset" not in run.about:
         raise InputError(f"{folder}: holds a model but not what it was trained on, expected a run of girl embed")
     found = datasets.load(run.about["dataset"], root, mirror)
+    found.check_nodes("a report")
     path = folder / "embeddings.npy"
     vectors = np.load(path, allow_pickle=False) if path.exists() else None
     whole = batch_of(found.data, run.recipe.encoder)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
+from girl.data.registry import DATASETS
 from girl.errors import InputError
 from girl.methods.girl import GIRLSettings
 from girl.methods.registry import find_method, method_of
@@ -108,8 +109,11 @@ def find_recipe(name: str) -> Recipe:
 
 
 def tuned_recipe(dataset: str) -> Recipe:
-    """The recipe chosen for a dataset on its validation nodes, or the default if there is none."""
-    return find_recipe(dataset) if dataset in shipped() else Recipe()
+    """The recipe chosen for a dataset on its validation nodes; else the default, of sets of graphs if it is one."""
+    if dataset in shipped():
+        return find_recipe(dataset)
+    known = DATASETS.get(dataset)
+    return find_recipe("graphs") if known is not None and known.graphs else Recipe()
 
 
 def method_recipe(method: str, dataset: str | None = None) -> Recipe:
