@@ -37,21 +37,8 @@ def test_a_method_of_ones_own_is_installed_and_used(tmp_path):
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: blur\nVersion: 1.0\n", encoding="utf-8")
     lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
     (metadata / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
-    command = [
-        "girl",
-        "pretrain",
-        "digits",
-        "--method",
-        "blur",
-        "--set",
-        "hide=0.3",
-        "--hidden",
-        "16",
-        "--epochs",
-        "2",
-        "--out",
-        "run",
-    ]
+    command = ["girl", "pretrain", "digits", "--method", "blur", "--set", "hide=0.3"]
+    command += ["--hidden", "16", "--epochs", "2", "--out", "run"]
     done = subprocess.run(
         [sys.executable, "-m", *command],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
