@@ -16,9 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
-import resource
 import statistics
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -33,6 +31,7 @@ from girl.data.clusters import members, partition
 from girl.data.dataset import NodeDataset
 from girl.data.digits import digits
 from girl.evaluate.run import score_splits
+from girl.experiments.memory import forget_peak, peak, resident
 from girl.experiments.record import provenance
 from girl.files import write_json
 from girl.methods.base import Batch
@@ -74,7 +73,7 @@ class Bench:
         self.recipe = tuned_recipe(name)
         self.dataset = load(name)
         self.whole: Batch = batch_of(self.dataset.data, self.recipe.encoder)
-        self.loaded_bytes = _resident()
+        self.loaded_bytes = resident()
         method = untrained(self.whole.x.shape[1], self.recipe)
         assert isinstance(method, GIRLMethod)
         self.method = method
@@ -160,12 +159,12 @@ def measure_peak(name: str, kind: Kind, steps: int, parts: bool) -> dict[str, fl
     bench = Bench(name, parts)
     if kind == "girl":
         bench.prepare()
-    exact = _forget_peak()
+    exact = forget_peak()
     for _ in range(steps):
         bench.step(kind)
-    peak = _peak()
+    most = peak()
     # In a process of its own it is far above 1; with --quick, in what others left behind, it may not be.
-    return {"peak_bytes": peak, "beyond_data_bytes": max(peak - bench.loaded_bytes, 1), "exact": exact}
+    return {"peak_bytes": most, "beyond_data_bytes": max(most - bench.loaded_bytes, 1), "exact": exact}
 
 
 def measure_training(name: str, epochs: int) -> dict[str, float]:
@@ -180,7 +179,7 @@ def measure_training(name: str, epochs: int) -> dict[str, float]:
         "seconds": time.perf_counter() - started,
         "load_seconds": loaded,
         "steps_seconds": run.history.seconds,
-        "peak_bytes": _peak(),
+        "peak_bytes": peak(),
     }
 
 
@@ -266,35 +265,6 @@ def choices(recipe: Recipe, quick: bool) -> list[tuple[int, int]]:
     many = (256, 0) if quick else (512, 1024, 2048, 4096, 0)
     ranks = (64,) if quick else (64, 128, 256, 512)
     return list(dict.fromkeys([*((r, rank) for r in many), (rows, rank), *((rows, r) for r in ranks)]))
-
-
-def _resident() -> int:
-    """Bytes in memory now; where the system does not say, their peak."""
-    return _status("VmRSS") or _usage()
-
-
-def _peak() -> int:
-    """The most bytes in memory since the start, or since :func:`_forget_peak`."""
-    return _status("VmHWM") or _usage()
-
-
-def _usage() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
-def _status(key: str) -> int:
-    file = Path("/proc/self/status")
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{key}:")), 0)
-
-
-def _forget_peak() -> bool:
-    """Count the peak from here on, so that a higher one while loading does not hide it; whether that is possible."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    except OSError:
-        return False
-    return True
 
 
 def _earlier(path: Path, current: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:

@@ -54,3 +54,19 @@ def test_a_cell_on_real_data(method, mirror, cache):
     assert 0.4 < row["test"] <= 1
     assert ("loss" in found) == (method == "girl")
     assert compute(cell)["rows"][0]["test"] == row["test"]
+
+
+def test_every_method_has_the_same_time():
+    assert {"dgi", "grace", "bgrl", "bgcl", "graphmae", "selene"} <= set(nodes.peers())
+    assert "graphcl" not in nodes.peers()
+    for cell in nodes.cells(["cora", "actor"], nodes.peers(), 1):
+        assert cell.recipe["train"]["limit"] == nodes.BUDGET
+        assert cell.recipe["method"]["name"] == cell.method
+
+
+def test_a_cell_of_another_method(mirror, cache):
+    recipe = nodes.recipe_of("cca-ssg", "texas").with_values({"hidden": 16, "epochs": 2})
+    found = nodes.Compute(cache, mirror)(Cell("texas", "cca-ssg", 0, recipe.to_dict()))
+    assert 0.3 < found["rows"][0]["test"] <= 1
+    assert found["epochs"] == 2
+    assert found["train_gb"] >= 0

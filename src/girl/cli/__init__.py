@@ -28,7 +28,10 @@ def _told(module: str, function: str) -> str:
 for _app, _commands in (
     (app, "demo:demo embed:embed embed:report pretrain:pretrain pretrain:evaluate search:search"),
     (app, "methods:methods train:train train:diagnose rho:rho"),
-    (reproduce, "synthetic:synthetic reproduce:nodes reproduce:ablation reproduce:objective reproduce:depth"),
+    (
+        reproduce,
+        "synthetic:synthetic reproduce:nodes reproduce:graphs reproduce:ablation reproduce:objective reproduce:depth",
+    ),
 ):
     for _command in _commands.split():
         _app.command(f"girl.cli.{_command}", help=_told(*_command.split(":")))

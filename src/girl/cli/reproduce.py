@@ -1,4 +1,4 @@
-"""`girl reproduce nodes`, `ablation`, `objective` and `depth`: the tables on real graphs."""
+"""`girl reproduce nodes`, `graphs`, `ablation`, `objective` and `depth`: the tables on real graphs."""
 
 from __future__ import annotations
 
@@ -48,20 +48,58 @@ def nodes(
 ) -> None:
     """Node classification with frozen representations: controls, untrained encoders, GIRL as published, default, tuned.
 
-    Writes OUT/nodes/DATASET.json after every cell; interrupted, the same command goes on.
+    With `--methods all` also the other methods that `girl methods` lists, each with its published recipe and the same
+    time. Writes OUT/nodes/DATASET.json after every cell; interrupted, the same command goes on.
 
     Args:
         datasets: which of the datasets; all that the table has if not given.
-        methods: which rows; all if not given.
+        methods: which rows, by name, or "all"; those of GIRL and its controls if not given.
         seeds: seeds, each with a split of its own where the protocol has several.
         probes: linear, mlp or both; linear if not given.
     """
     from girl.experiments import nodes as experiment
 
-    cells = experiment.cells(
-        _known(datasets) or list(experiment.PROTOCOLS), methods or list(experiment.METHODS), _at_least_one(seeds)
-    )
+    rows = methods or list(experiment.METHODS)
+    if "all" in rows:
+        rows = [*experiment.METHODS, *experiment.peers()]
+    cells = experiment.cells(_known(datasets) or list(experiment.PROTOCOLS), rows, _at_least_one(seeds))
     _run(cells, data_root, mirror, out / "nodes", jobs, probes or ["linear"])
+
+
+def graphs(
+    *,
+    out: Folder = Path("results"),
+    datasets: Names = None,
+    data_root: Root = None,
+    mirror: Mirror = None,
+    methods: Annotated[list[str] | None, Parameter(group=RUN, consume_multiple=True, negative="")] = None,
+    seeds: Annotated[int, Parameter(group=RUN)] = 5,
+    probes: Annotated[
+        list[Literal["svm", "linear"]] | None, Parameter(group=RUN, consume_multiple=True, negative="")
+    ] = None,
+    jobs: Jobs = 1,
+) -> None:
+    """Classification of whole graphs with frozen representations, on ten folds: bags of nodes, untrained encoder, GIRL.
+
+    With `--methods all` also the other methods that `girl methods` lists for sets of graphs, each with its published
+    recipe and the same time. Writes OUT/graphs/DATASET.json after every cell; interrupted, the same command goes on.
+
+    Args:
+        datasets: of NCI1, PROTEINS, DD and MUTAG, which; all if not given.
+        methods: which rows, by name, or "all"; GIRL and its controls if not given.
+        seeds: seeds, each with ten folds of its own.
+        probes: svm, linear or both; svm, as is the custom, if not given.
+    """
+    from girl.experiments import graphs as experiment
+    from girl.experiments.cells import Results, run_cells
+
+    rows = methods or list(experiment.METHODS)
+    if "all" in rows:
+        rows = [*experiment.METHODS, *experiment.peers()]
+    cells = experiment.cells(_known(datasets) or list(experiment.DATASETS), rows, _at_least_one(seeds))
+    _check_jobs(jobs)
+    kinds = probes or ["svm"]
+    run_cells(cells, experiment.Compute(data_root, mirror, kinds), Results(out / "graphs"), jobs, console, kinds)
 
 
 def ablation(

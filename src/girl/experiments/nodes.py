@@ -1,4 +1,4 @@
-"""The node tables: raw and propagated features, untrained encoders, GIRL as published, by default and tuned.
+"""The node tables: controls, untrained encoders, GIRL as published, by default and tuned, and the other methods.
 
 Training sees no labels, so one representation serves every protocol of its dataset: seed s is probed on split s.
 """
@@ -17,8 +17,10 @@ from girl.evaluate.control import CONTROLS
 from girl.evaluate.probe import Kind
 from girl.evaluate.run import score_splits
 from girl.experiments.cells import Cell
-from girl.train.recipe import Recipe, find_recipe, tuned_recipe
-from girl.train.run import batch_of, embed_untrained, embed_weightless, pretrain
+from girl.experiments.trained import trained
+from girl.methods.registry import methods
+from girl.train.recipe import Recipe, find_recipe, method_recipe, tuned_recipe
+from girl.train.run import batch_of, embed_untrained, embed_weightless
 
 #: For each dataset, the field's low-label protocol (if there is one) and the one that the paper's numbers fit.
 PROTOCOLS: dict[str, tuple[str, ...]] = {
@@ -52,6 +54,14 @@ HIGHEST = {
 #: "default untrained" and "paper untrained" are those of "default" and "paper".
 METHODS = (*CONTROLS, "own", "untrained", "default untrained", "paper untrained", "paper", "default", "girl")
 
+#: Seconds of training, on one core, that every method has.
+BUDGET = 60.0
+
+
+def peers() -> tuple[str, ...]:
+    """The other methods, with their published recipes; those of other packages too."""
+    return tuple(name for name, entry in methods().items() if entry.level != "graphs" and name != "girl")
+
 
 def recipe_of(method: str, dataset: str) -> Recipe | None:
     """The recipe that a method uses on a dataset; None for a control that is not trained."""
@@ -64,10 +74,12 @@ def recipe_of(method: str, dataset: str) -> Recipe | None:
             return find_recipe("paper")
         case _ if method in CONTROLS:
             return None
-    raise InputError(f"method: given {method!r}, expected one of {', '.join(METHODS)}")
+        case _ if method in peers():
+            return method_recipe(method, dataset).with_values({"train": {"limit": BUDGET}})
+    raise InputError(f"method: given {method!r}, expected one of {', '.join((*METHODS, *peers()))}, or all")
 
 
-def cells(names: Sequence[str], methods: Sequence[str], seeds: int) -> list[Cell]:
+def cells(names: Sequence[str], rows: Sequence[str], seeds: int) -> list[Cell]:
     """All cells of the table, seed by seed, so that an interrupted run has all rows of its first seeds."""
     for name in names:
         if name not in PROTOCOLS:
@@ -75,7 +87,7 @@ def cells(names: Sequence[str], methods: Sequence[str], seeds: int) -> list[Cell
     made = []
     for seed in range(seeds):
         for name in names:
-            for method in methods:
+            for method in rows:
                 recipe = recipe_of(method, name)
                 made.append(Cell(name, method, seed, recipe.with_seed(seed).to_dict() if recipe else None))
     return made
@@ -100,10 +112,7 @@ class Compute:
             elif cell.method == "own":
                 h = embed_weightless(whole, recipe)
             else:
-                run = pretrain(whole, recipe)
-                h = run.embed(whole)
-                extra = {"train_seconds": round(run.history.seconds, 3), "epochs": len(run.history.epochs)}
-                extra["loss"] = [round(sum(terms.values()), 5) for terms in run.history.epochs]
+                h, extra = trained(whole, recipe)
         rows = []
         for name in PROTOCOLS[cell.dataset]:
             for kind in self.probes:
