@@ -68,7 +68,7 @@ class EncoderSettings:
     unit: bool = True
     """Whether each part of a node's representation is scaled to length 1."""
     readout: Readout = field(default="sum", metadata=LATE)
-    """How the nodes' representations make that of their graph, in a set of graphs: sum, mean or max."""
+    """How the nodes' representations make that of their graph, in a set of graphs (sum, mean or max)."""
 
     def __post_init__(self) -> None:
         try:

@@ -10,16 +10,22 @@ from typing import Any
 
 from girl.experiments import ablation as ablations
 from girl.experiments import depth as depths
+from girl.experiments import graphs
+from girl.experiments import nodes as node_experiment
 from girl.experiments import objective as objectives
 from girl.experiments.cells import Cell, Results, cell_of
 from girl.experiments.nodes import METHODS
 from girl.experiments.nodes import cells as node_cells
 from girl.files import write_text
-from girl.report import ablation, depth, girl_bench, nodes, objective, regularizer_bench
+from girl.report import ablation, depth, girl_bench, methods, nodes, objective, regularizer_bench
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
 from girl.report.markdown import figure_piece, not_yet
 from girl.report.scores import Scores
 from girl.report.synthetic import draw_synthetic, table_1d, table_errors
+
+#: Where GIRL is compared with other methods, and over how many seeds.
+COMPARED = ("cora", "citeseer", "pubmed", "dblp", "photo", "texas", "actor", "usa-airports")
+SEEDS = 5
 
 
 def render(results: Path, out: Path) -> list[Path]:
@@ -40,7 +46,8 @@ def render(results: Path, out: Path) -> list[Path]:
     pieces |= _steps(results / "bench" / "girl.json")
     pieces |= _regularizer(results / "bench" / "regularizer.json")
     pieces |= objective.pieces(_current(results / "objective", objectives.cells))
-    parts = _nodes(results / "nodes", out), _ablation(results / "ablation", out), _depth(results / "depth", out)
+    parts = [_nodes(results / "nodes", out), _ablation(results / "ablation", out), _depth(results / "depth", out)]
+    parts += [_methods(arena, results, out) for arena in arenas()]
     for texts, drawn in parts:
         pieces |= texts
         written += drawn
@@ -82,6 +89,47 @@ def _nodes(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
     caption = "What training adds to the very same encoder, paired by seed. Left of the line it takes away."
     text = figure_piece("nodes_gains", "Gain of GIRL over its untrained encoder on each dataset", caption)
     return nodes.pieces(cells) | {"nodes_figure": text if drawn else nodes.NOT_YET}, [drawn] if drawn else []
+
+
+def arenas() -> tuple[methods.Arena, methods.Arena]:
+    """The comparisons with other methods, on nodes and on sets of graphs."""
+    places = tuple((name, protocol) for name in COMPARED for protocol in node_experiment.PROTOCOLS[name])
+    peers = node_experiment.peers()
+    on_nodes = methods.Arena(
+        "nodes",
+        "girl reproduce nodes --methods all",
+        places,
+        ("raw", "untrained"),
+        ("girl", *peers),
+        {name: nodes.IN_PAPER[name] for name in COMPARED},
+    )
+    names = {name: name.upper() for name in graphs.DATASETS}
+    on_graphs = methods.Arena(
+        "graphs",
+        "girl reproduce graphs --methods all",
+        tuple((name, "10-fold") for name in graphs.DATASETS),
+        ("bag of nodes", "untrained"),
+        ("girl", *graphs.peers()),
+        names,
+    )
+    return on_nodes, on_graphs
+
+
+def _methods(arena: methods.Arena, results: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
+    rows = (*arena.controls, *arena.methods)
+    make = node_cells if arena.name == "nodes" else graphs.cells
+    folder = results / arena.name
+    known = [name for name, _ in arena.places]
+    cells = _current(folder, lambda names, seeds: make([name for name in names if name in known], rows, seeds))
+    # Other methods have as many seeds; means over more splits could not be compared.
+    cells = [cell for cell in cells if cell["seed"] < SEEDS]
+    probe = "linear" if arena.name == "nodes" else "svm"
+    drawn = methods.draw_time(Scores(cells, probe), arena, out)
+    alt = f"Accuracy against time of training for each method, on {arena.name}"
+    caption = "Up and to the left is better. One point for each method, means over seeds."
+    text = figure_piece(f"methods_{arena.name}", alt, caption) if drawn else not_yet(arena.command)
+    found = methods.pieces(cells, arena, probe) | {f"methods_{arena.name}_figure": text}
+    return found, [drawn] if drawn else []
 
 
 def _ablation(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:

@@ -22,6 +22,10 @@ TITLES = {
     "actor": "Actor",
     "usa-airports": "USA-Airports",
     "usa-airports-structural": "USA-Airports, structural",
+    "nci1": "NCI1",
+    "proteins": "PROTEINS",
+    "dd": "DD",
+    "mutag": "MUTAG",
 }
 
 

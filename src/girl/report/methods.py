@@ -1,0 +1,241 @@
+"""GIRL beside other methods: accuracies with the published ones, ranks, costs, and accuracy against time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from scipy.stats import studentized_range
+
+from girl.experiments.published import table
+from girl.report.figure import COLORS, panels
+from girl.report.markdown import markdown, not_yet
+from girl.report.scores import Scores, complete, seeds_in_words
+
+#: The paper's names of methods and datasets.
+METHODS_IN_PAPER = {
+    "girl": "GIRL",
+    "dgi": "DGI",
+    "grace": "GRACE",
+    "bgrl": "BGRL",
+    "bgcl": "BGCL",
+    "graphmae": "GraphMAE",
+    "selene": "SELENE",
+    "infograph": "InfoGraph",
+    "graphcl": "GraphCL",
+    "joao": "JOAO",
+    "joaov2": "JOAOv2",
+    "simgrace": "SimGRACE",
+}
+
+#: Chance of calling equal methods different, for the critical difference of mean ranks.
+LEVEL = 0.05
+
+#: Markers of the figures, in the order of the methods.
+MARKERS = "osD^vP*X<>hp"
+
+
+@dataclass(frozen=True)
+class Arena:
+    """A comparison: what is compared, and on what."""
+
+    name: str
+    """Of its pieces and figures."""
+    command: str
+    """What computes it."""
+    places: tuple[tuple[str, str], ...]
+    """Datasets with their protocols."""
+    controls: tuple[str, ...]
+    """What is not a method: shown, not ranked."""
+    methods: tuple[str, ...]
+    """What is ranked; GIRL is among them."""
+    names: dict[str, str]
+    """The paper's names of the datasets."""
+
+
+def published(arena: Arena) -> dict[tuple[str, str], str]:
+    """What the paper prints, by dataset and method."""
+    datasets = {printed: name for name, printed in arena.names.items()}
+    methods = {printed: name for name, printed in METHODS_IN_PAPER.items()}
+    return {
+        (datasets[row["dataset"]], methods[row["method"]]): row["accuracy"]
+        for row in table("self_supervised")
+        if row["dataset"] in datasets and row["method"] in methods
+    }
+
+
+def shown(scores: Scores, arena: Arena) -> list[tuple[str, str]]:
+    """The places where other methods have results beside GIRL's."""
+    peers = [name for name in arena.methods if name != "girl"]
+    return [(d, p) for d, p in arena.places if any(scores.by_seed(d, p, name) for name in peers)]
+
+
+def table_methods(scores: Scores, arena: Arena) -> str:
+    """Ours / the paper's, the best of ours in bold; a mean over fewer seeds than others says so and is not judged."""
+    rows, printed = [], published(arena)
+    columns = (*arena.controls, *arena.methods)
+    for dataset, protocol in shown(scores, arena):
+        found = {name: scores.summary(dataset, protocol, name) for name in columns}
+        known = [value for value in found.values() if value is not None]
+        judged = [value.mean for value in known if complete(value, known)]
+        cells = []
+        for name, value in found.items():
+            text = "–"
+            if value is not None:
+                text = f"{100 * value.mean:.1f}" + (f" ± {100 * value.std:.1f}" if value.std is not None else "")
+                if not complete(value, known):
+                    text += f" ({value.count} seed{'s' if value.count > 1 else ''})"
+                elif value.mean == max(judged):
+                    text = f"**{text}**"
+            if (dataset, name) in printed:
+                text += f" / {printed[dataset, name]}"
+            cells.append(text)
+        seeds = seeds_in_words([value.count for value in known])
+        rows.append([f"{scores.title(dataset)}, `{protocol}`", seeds, *cells])
+    head = ["dataset, protocol", "seeds", *columns]
+    return markdown(head, rows) if rows else not_yet(arena.command)
+
+
+def ranks(scores: Scores, arena: Arena) -> tuple[dict[str, float], int]:
+    """Mean ranks (1 is best) over the places where every method has a result, and how many those are."""
+    places = [
+        (d, p) for d, p in shown(scores, arena) if all(scores.by_seed(d, p, name) for name in arena.methods)
+    ]  # fmt: skip
+    totals = dict.fromkeys(arena.methods, 0.0)
+    for place in places:
+        means = {name: _mean(scores, *place, name) for name in arena.methods}
+        for name, value in means.items():
+            above = sum(other > value for other in means.values())
+            same = sum(other == value for other in means.values())
+            totals[name] += above + (same + 1) / 2
+    return {name: total / max(len(places), 1) for name, total in totals.items()}, len(places)
+
+
+def critical_difference(methods: int, places: int) -> float:
+    """The difference of mean ranks above which two of some methods differ (Nemenyi's test, after Demšar, 2006)."""
+    quantile = float(studentized_range.ppf(1 - LEVEL, methods, 10**6)) / math.sqrt(2)
+    return quantile * math.sqrt(methods * (methods + 1) / (6 * places))
+
+
+def table_ranks(scores: Scores, arena: Arena) -> str:
+    """Mean ranks, best first, and what they come to."""
+    found, count = ranks(scores, arena)
+    if count < 2:
+        return not_yet(arena.command)
+    rows = [[name, f"{rank:.2f}"] for name, rank in sorted(found.items(), key=lambda item: item[1])]
+    least = critical_difference(len(found), count)
+    text = (
+        f"\nOver {count} rows of the table above. Mean ranks that differ by less than {least:.2f} do not tell methods "
+        f"apart (Nemenyi's test, {LEVEL:.0%}).\n"
+    )
+    return markdown(["method", "mean rank"], rows) + text
+
+
+def facts(scores: Scores, arena: Arena) -> str:
+    """Where GIRL is first, or within one standard error of the first, as a Markdown list."""
+    places = [(d, p) for d, p in shown(scores, arena) if scores.by_seed(d, p, "girl")]
+    if not places:
+        return not_yet(arena.command)
+    first, near, behind = [], [], []
+    for dataset, protocol in places:
+        means = {m: _mean(scores, dataset, protocol, m) for m in arena.methods if scores.by_seed(dataset, protocol, m)}
+        best = max(means, key=means.__getitem__)
+        title = f"{scores.title(dataset)} `{protocol}`"
+        if best == "girl":
+            first.append(title)
+            continue
+        gap = scores.difference(dataset, protocol, best, "girl")
+        if gap is not None and gap.error is not None and gap.difference <= gap.error:
+            near.append(title)
+        else:
+            behind.append(f"{title} ({best}{'' if gap is None else f', {gap}'})")
+    lines = [f"- GIRL is first on {len(first)} of {len(places)} rows: {', '.join(first) or 'none'}."]
+    if near:
+        lines.append(f"- Within one standard error of the first: {', '.join(near)}.")
+    if behind:
+        lines.append(f"- Behind: {', '.join(behind)}.")
+    found, count = ranks(scores, arena)
+    if count > 1:
+        order = sorted(found, key=found.__getitem__)
+        lines.append(f"- By mean rank it is number {order.index('girl') + 1} of {len(order)}.")
+    return "\n".join(lines) + "\n"
+
+
+def table_cost(scores: Scores, arena: Arena) -> str:
+    """Seconds per epoch, seconds and gigabytes of training, means over seeds."""
+    rows = []
+    for dataset in dict.fromkeys(d for d, _ in shown(scores, arena)):
+        for method in arena.methods:
+            cells = _trained(scores, dataset, method)
+            if not cells:
+                continue
+            memory = [c["train_gb"] for c in cells if "train_gb" in c]
+            rows.append(
+                [
+                    scores.title(dataset),
+                    method,
+                    f"{mean(c['epochs'] for c in cells):.0f}",
+                    f"{mean(c['train_seconds'] / c['epochs'] for c in cells):.3f}",
+                    f"{mean(c['train_seconds'] for c in cells):.1f}",
+                    f"{max(memory):.2f}" if memory else "–",
+                ]
+            )
+    head = ["dataset", "method", "epochs", "seconds per epoch", "training, s", "memory beyond the data, GB"]
+    return markdown(head, rows) if rows else not_yet(arena.command)
+
+
+def draw_time(scores: Scores, arena: Arena, folder: Path) -> Path | None:
+    """Accuracy against seconds of training, a panel for each row of the table; None if there is nothing to draw."""
+    places = shown(scores, arena)
+    if not places:
+        return None
+    path = folder / f"methods_{arena.name}"
+    columns = min(4, len(places))
+    size = (2.9 * columns + 0.6, 2.5 * math.ceil(len(places) / columns) + 0.8)
+    names = [f"{scores.title(d)}, {p}" for d, p in places]
+    colors = [color for name, color in COLORS.items() if name not in ("ours", "theory")]
+    with panels(path, "Test accuracy against seconds of training on one core", names, columns, size) as axes:
+        for one, (dataset, protocol) in zip(axes, places, strict=False):
+            for index, method in enumerate(arena.methods):
+                cells = _trained(scores, dataset, method)
+                if not cells or not scores.by_seed(dataset, protocol, method):
+                    continue
+                one.plot(
+                    [max(mean(c["train_seconds"] for c in cells), 1e-2)],
+                    [100 * _mean(scores, dataset, protocol, method)],
+                    marker=MARKERS[index % len(MARKERS)],
+                    markersize=8 if method == "girl" else 6,
+                    color=COLORS["ours"] if method == "girl" else colors[index % len(colors)],
+                    linestyle="none",
+                    label=method,
+                )
+            one.set_xscale("log")
+        handles: dict[str, Any] = {}
+        for one in axes:
+            for handle, label in zip(*one.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        axes[0].figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=6)
+    return path.with_suffix(".png")
+
+
+def pieces(cells: Sequence[dict[str, Any]], arena: Arena, probe: str) -> dict[str, str]:
+    """The tables of a comparison, by the names that pages include them by."""
+    scores = Scores(cells, probe)
+    return {
+        f"methods_{arena.name}_table": table_methods(scores, arena),
+        f"methods_{arena.name}_ranks": table_ranks(scores, arena),
+        f"methods_{arena.name}_facts": facts(scores, arena),
+        f"methods_{arena.name}_cost": table_cost(scores, arena),
+    }
+
+
+def _mean(scores: Scores, dataset: str, protocol: str, method: str) -> float:
+    return mean(scores.by_seed(dataset, protocol, method).values())
+
+
+def _trained(scores: Scores, dataset: str, method: str) -> list[dict[str, Any]]:
+    return [c for c in scores.cells if (c["dataset"], c["method"]) == (dataset, method) and c.get("epochs")]
