@@ -88,7 +88,8 @@ def facts(result: dict[str, Any]) -> str:
             f"- {title}: {row['nodes']:,} nodes, {row['inputs']:,} features; {row['layers']} × {row['conv']}"
             f"{hops}, width {row['hidden']}; loss on {drawn} rows, rank {row['rank']}. Time "
             f"{_judged(row['ratio'], aims['step_ratio'])}, memory "
-            f"{_judged(row['memory_ratio'], aims['memory_ratio'])}. Targets are made once, in "
+            f"{_judged(row['memory_ratio'], aims['memory_ratio'])}, that of the whole process, with the data, "
+            f"{row['process_ratio']:.2f}×. Targets are made once, in "
             f"{row['prepare_seconds']:.1f} s."
         )
         if row["busy"] < 0.9:
