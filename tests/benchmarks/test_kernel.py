@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,7 +44,8 @@ def test_alternatives_compute_the_same_loss(bench):
 def test_it_runs(tmp_path):
     out = tmp_path / "kernel.json"
     command = [sys.executable, str(SCRIPT), "--quick", "--out", str(out)]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    # One thread: beside other tests, threads would wait for each other in vain.
+    subprocess.run(command, check=True, capture_output=True, timeout=300, env={**os.environ, "OMP_NUM_THREADS": "1"})
     result = json.loads(out.read_text())
     assert result["quick"]
     assert {row["n"] for row in result["against"]} == {256, 512}

@@ -135,7 +135,7 @@ def test_half_decades():
         ({"y": torch.zeros(N).long()}, "same label"),
         ({"y": torch.full((N,), -1)}, "without a label"),
         ({"y": (NODES % 2).float().where(NODES < N - 1, torch.nan)}, "test nodes without a label"),
-        ({"kind": "svm"}, "'linear' or 'mlp'"),
+        ({"kind": "forest"}, "'linear', 'mlp' or 'svm'"),
         ({"split": Split(NODES[:5], NODES[:0], NODES[5:])}, "no val nodes"),
         ({"split": Split(NODES[:5], NODES[5:6], NODES + 1)}, "expected 0 to 299"),
         ({"split": Split(NODES[:100], NODES[:100], NODES[:100])}, "100 train nodes that are val or test"),
