@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import torch
@@ -12,27 +13,32 @@ from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch_geometric.data import Data
+from torch_geometric.data import Data, Dataset
 
 from girl.data.compact import compact
+from girl.data.graphset import union
 from girl.data.nearest import nearest_neighbours
 from girl.errors import InputError
 from girl.files import write_json
 from girl.train.recipe import Recipe, find_recipe
 from girl.train.run import Run, batch_of, device_of, load_run, pretrain, save_run
 
+#: What can be learned from.
+Given: TypeAlias = Data | Sequence[Data] | Dataset | ArrayLike
+
 
 class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Representations of the nodes of a graph, learned without labels.
+    """Representations of the nodes of a graph, or of the graphs of a list, learned without labels.
 
     What is given is a torch_geometric ``Data`` with ``x`` and ``edge_index`` (and maybe ``edge_weight``), such as
-    :func:`girl.from_networkx` makes; or a plain array, whose rows are then joined to their nearest neighbours.
+    :func:`girl.from_networkx` makes; or a plain array, whose rows are then joined to their nearest neighbours; or a
+    list of ``Data``, or a ``Dataset``, each graph of which is then represented by one row.
 
     Settings that are None are the recipe's.
 
     Args:
-        recipe: ``"default"``, another shipped recipe by name, a TOML, YAML or JSON file, or a
-            :class:`~girl.train.recipe.Recipe`.
+        recipe: ``"default"`` (for a list of graphs, ``"graphs"``), another shipped recipe by name, a TOML, YAML or
+            JSON file, or a :class:`~girl.train.recipe.Recipe`.
         conv: kind of layer.
         hidden: width of every layer.
         layers: number of layers.
@@ -85,16 +91,16 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self.device = device
         self.verbose = verbose
 
-    def fit(self, data: Data | ArrayLike, y: object = None) -> Self:
-        """Learn from a graph. ``y`` is not used: it is there for pipelines."""
+    def fit(self, data: Given, y: object = None) -> Self:
+        """Learn from a graph, or a list of them. ``y`` is not used: it is there for pipelines."""
         graph = self._graph(data, reset=True)
         recipe = self._recipe(graph)
         self.n_features_in_ = graph.x.shape[1]
         run = pretrain(batch_of(graph, recipe.encoder, device_of(self.device)), recipe, console=self._console())
         return self._take(run)
 
-    def transform(self, data: Data | ArrayLike) -> NDArray[np.float32]:
-        """Representations of the nodes of a graph (n × k), this one or another with the same features."""
+    def transform(self, data: Given) -> NDArray[np.float32]:
+        """Representations of the nodes of a graph, or of the graphs of a list (n × k), with the same features."""
         check_is_fitted(self)
         graph = self._graph(data, reset=False)
         if graph.x.shape[1] != self.n_features_in_:
@@ -134,7 +140,9 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self._n_features_out = run.method.width
         return self
 
-    def _graph(self, data: Data | ArrayLike, *, reset: bool) -> Data:
+    def _graph(self, data: Given, *, reset: bool) -> Data:
+        if isinstance(data, Dataset) or (isinstance(data, list | tuple) and len(data) and isinstance(data[0], Data)):
+            return union(list(data))
         if isinstance(data, Data):
             if data.x is None:
                 raise InputError("x: the graph has no node features; girl.from_networkx and `girl embed` make some")
@@ -143,7 +151,8 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         return Data(x=compact(_tensor(rows)), edge_index=nearest_neighbours(rows, self.neighbours))
 
     def _recipe(self, graph: Data) -> Recipe:
-        base = self.recipe if isinstance(self.recipe, Recipe) else find_recipe(self.recipe)
+        name = "graphs" if self.recipe == "default" and "graph" in graph else self.recipe
+        base = name if isinstance(name, Recipe) else find_recipe(name)
         if "encoding" in graph:  # columns of a table, whose scales were set when they were encoded
             base = base.with_values({"normalise": "none"})
         names = ("conv", "hidden", "layers", "epochs", "lr", "clusters")

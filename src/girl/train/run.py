@@ -82,7 +82,9 @@ def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str =
         raise InputError(f"edge_weight: edge {int(bad[0])} has weight {weight[bad[0]].item():g}, expected above 0")
     graph = Graph.from_edges(data.edge_index, nodes, settings.directed, weight)
     graphs = data.graph if "graph" in data else None
-    count = 0 if graphs is None else max(len(data.y) if data.y is not None else 0, int(graphs.max()) + 1)
+    count = 0
+    if graphs is not None:
+        count = data.graphs if "graphs" in data else len(data.y)
     return Batch(Features.of(x, settings.normalise), graph, None, graphs, count).to(device)
 
 
