@@ -7,6 +7,7 @@ then find it in the place of the package.)
 
     python benchmarks/girl_step.py                        PubMed and Physics, about half an hour on two cores
     python benchmarks/girl_step.py --only accuracy        rows and rank only; the rest stays as it was measured
+    python benchmarks/girl_step.py --only steps           all but those
     python benchmarks/girl_step.py --datasets pubmed
     python benchmarks/girl_step.py --quick                scikit-learn's digits, to see that it runs
 """
@@ -297,7 +298,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few repetitions and small sizes, to see that it runs")
     parser.add_argument("--out", type=Path, default=Path("results/bench/girl.json"))
     parser.add_argument("--datasets", nargs="+", help="by default pubmed and physics; with --quick, digits")
-    parser.add_argument("--only", choices=["accuracy"], help="what to measure anew in a file that is there")
+    parser.add_argument("--only", choices=["steps", "accuracy"], help="what to measure anew in a file that is there")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
     # A process of its own takes seconds to start, which are well spent on a number that counts.
@@ -307,9 +308,12 @@ def main() -> None:
     result |= {"targets": TARGETS, "provenance": provenance(), "recipes": {name: _recipe(name) for name in names}}
     earlier = _earlier(arguments.out, result)
     result |= {"steps": [], "training": {}, "losses": {}, "accuracy": {}}
-    if arguments.only == "accuracy":
+    if arguments.only:
+        kept = (
+            ("threads", "provenance", "steps", "training", "losses") if arguments.only == "accuracy" else ("accuracy",)
+        )
         measured = json.loads(arguments.out.read_text(encoding="utf-8"))
-        result |= {key: measured[key] for key in ("threads", "provenance", "steps", "training", "losses")}
+        result |= {key: measured[key] for key in kept}
     for name in names if arguments.only != "accuracy" else []:
         for parts in (False, True) if tuned_recipe(name).train.clusters > 1 else (False,):
             row = run(measure_steps, name, 2 if quick else 15, parts)
@@ -340,7 +344,7 @@ def main() -> None:
                 flush=True,
             )
         write_json(arguments.out, result)
-    for name in _swept(names):
+    for name in _swept(names) if arguments.only != "steps" else []:
         recipe = tuned_recipe(name)
         known = {(row["rows"], row["rank"], row["epochs"]): row for row in earlier.get(name, [])}
         epochs = 2 if quick else recipe.train.epochs
