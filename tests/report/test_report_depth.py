@@ -26,6 +26,7 @@ def made(datasets=("texas",), gain=0.1):
 def test_the_facts_are_counted():
     found = made(("texas", "cora"))
     facts = depth.facts(found)
+    assert "Seeds at depth 18: Texas 3 of 10, Cora 3 of 5." in facts
     assert "KR is the best of the four on 2 of 2 datasets (Texas, Cora)" in facts
     assert "above no regularisation by more than one standard error on 2 of 2" in facts
     assert "costs at most 1 point against no regularisation on 2 of 2" in facts

@@ -58,6 +58,11 @@ class DepthScores:
         method = self.methods.get((dataset, kind, depth))
         return None if method is None else self.scores.summary(dataset, PLANS[dataset].protocol, method, part)
 
+    def seeds(self, dataset: str, depth: int) -> int:
+        """Over how many seeds all kinds are known."""
+        found = [self.summary(dataset, kind, depth) for kind in KINDS]
+        return min((0 if value is None else value.count) for value in found)
+
     def difference(self, dataset: str, depth: int, kind: Kind, other: Kind) -> Comparison | None:
         """How much better one kind is than another, pair by pair."""
         names = [self.methods.get((dataset, one, depth)) for one in (kind, other)]
@@ -105,7 +110,14 @@ def facts(found: DepthScores) -> str:
     def told(names: list[str], all_: list[str]) -> str:
         return f"{len(names)} of {len(all_)} datasets ({', '.join(map(found.scores.title, names)) or 'none'})"
 
-    lines = [
+    least = {name: found.seeds(name, deepest) for name in ready}
+    lacking = [
+        f"{found.scores.title(name)} {count} of {PLANS[name].seeds}"
+        for name, count in least.items()
+        if count < PLANS[name].seeds
+    ]
+    lines = [f"- Not all of the study is there. Seeds at depth {deepest}: {', '.join(lacking)}."] if lacking else []
+    lines += [
         f"- At depth {deepest}, KR is the best of the four on {told(best, ready)}.",
         f"- At depth {deepest}, KR is above no regularisation by more than one standard error on {told(above, ready)}.",
         f"- At depth {first}, KR costs at most {COST:g} point against no regularisation on {told(cheap, known)}.",
