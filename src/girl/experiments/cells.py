@@ -6,8 +6,9 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,15 @@ import torch
 from filelock import FileLock
 from rich.console import Console
 
+from girl import datasets
+from girl.data.dataset import NodeDataset
+from girl.errors import InputError
 from girl.experiments.record import provenance
 from girl.files import write_json
+from girl.train.recipe import Recipe
+
+#: The recipe of a method on a dataset.
+RecipeOf = Callable[[str, str], Recipe | None]
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,36 @@ class Cell:
     def key(self) -> str:
         """As a string, to be looked up."""
         return json.dumps(asdict(self), sort_keys=True)
+
+
+def table_cells(
+    names: Sequence[str], known: Collection[str], rows: Sequence[str], seeds: int, recipe_of: RecipeOf
+) -> list[Cell]:
+    """All cells of a table, seed by seed, so that an interrupted run has all rows of its first seeds.
+
+    Args:
+        names: the datasets.
+        known: those that the table may have; another is a mistake.
+        rows: the methods.
+        seeds: how many.
+        recipe_of: the recipe of a method on a dataset; None where nothing is trained.
+    """
+    for name in names:
+        if name not in known:
+            raise InputError(f"dataset: given {name!r}, expected one of {', '.join(known)}")
+    made = []
+    for seed in range(seeds):
+        for name in names:
+            for method in rows:
+                recipe = recipe_of(method, name)
+                made.append(Cell(name, method, seed, recipe.with_seed(seed).to_dict() if recipe else None))
+    return made
+
+
+@lru_cache(maxsize=2)
+def kept_dataset(name: str, root: Path | None, mirror: Path | None) -> NodeDataset:
+    """A dataset, kept for the cells that follow: most are of the same one."""
+    return datasets.load(name, root, mirror)
 
 
 class Results:

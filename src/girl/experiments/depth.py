@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from girl import datasets, splits
-from girl.data.dataset import NodeDataset
+from girl import splits
 from girl.errors import InputError
 from girl.evaluate.supervised import train_on
-from girl.experiments.cells import Cell, Results, run_cells
+from girl.experiments.cells import Cell, Results, kept_dataset, run_cells
 from girl.nn.classifier import ClassifierSettings
 from girl.train.loop import TrainSettings
 from girl.train.supervised import KINDS, Kind, RegularizerSettings, SupervisedRecipe
@@ -174,7 +172,7 @@ class Compute:
 
     def __call__(self, one: Cell) -> dict[str, Any]:
         assert one.recipe is not None
-        dataset = _load(one.dataset, self.root, self.mirror)
+        dataset = kept_dataset(one.dataset, self.root, self.mirror)
         protocol = splits.get(PLANS[one.dataset].protocol)
         index = one.seed % protocol.count(dataset)
         recipe = SupervisedRecipe().with_values(one.recipe)
@@ -189,11 +187,6 @@ class Compute:
         if run.history.observed:
             found["observed"] = [{key: round(value, 4) for key, value in one.items()} for one in run.history.observed]
         return found
-
-
-@lru_cache(maxsize=1)
-def _load(name: str, root: Path | None, mirror: Path | None) -> NodeDataset:
-    return datasets.load(name, root, mirror)
 
 
 def _check(names: Sequence[str], depths: Sequence[int]) -> None:

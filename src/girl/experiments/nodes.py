@@ -6,17 +6,15 @@ Training sees no labels, so one representation serves every protocol of its data
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from girl import datasets, splits
-from girl.data.dataset import NodeDataset
+from girl import splits
 from girl.errors import InputError
 from girl.evaluate.control import CONTROLS
 from girl.evaluate.probe import Kind
 from girl.evaluate.run import score_splits
-from girl.experiments.cells import Cell
+from girl.experiments.cells import Cell, kept_dataset, table_cells
 from girl.experiments.trained import trained
 from girl.methods.registry import methods
 from girl.train.recipe import Recipe, find_recipe, method_recipe, tuned_recipe
@@ -80,17 +78,8 @@ def recipe_of(method: str, dataset: str) -> Recipe | None:
 
 
 def cells(names: Sequence[str], rows: Sequence[str], seeds: int) -> list[Cell]:
-    """All cells of the table, seed by seed, so that an interrupted run has all rows of its first seeds."""
-    for name in names:
-        if name not in PROTOCOLS:
-            raise InputError(f"dataset: given {name!r}, expected one of {', '.join(PROTOCOLS)}")
-    made = []
-    for seed in range(seeds):
-        for name in names:
-            for method in rows:
-                recipe = recipe_of(method, name)
-                made.append(Cell(name, method, seed, recipe.with_seed(seed).to_dict() if recipe else None))
-    return made
+    """All cells of the table, seed by seed."""
+    return table_cells(names, PROTOCOLS, rows, seeds, recipe_of)
 
 
 class Compute:
@@ -100,7 +89,7 @@ class Compute:
         self.root, self.mirror, self.probes = root, mirror, tuple(probes)
 
     def __call__(self, cell: Cell) -> dict[str, Any]:
-        dataset = _load(cell.dataset, self.root, self.mirror)
+        dataset = kept_dataset(cell.dataset, self.root, self.mirror)
         extra: dict[str, Any] = {}
         if cell.recipe is None:
             h = CONTROLS[cell.method](dataset.data)
@@ -130,8 +119,3 @@ class Compute:
                     }
                 )
         return {"stand_in": dataset.stand_in, "rows": rows, **extra}
-
-
-@lru_cache(maxsize=2)
-def _load(name: str, root: Path | None, mirror: Path | None) -> NodeDataset:
-    return datasets.load(name, root, mirror)

@@ -78,10 +78,11 @@ class EncoderMethod(Method):
 
     def read(self, batch: Batch) -> Tensor:
         """Representations of the graphs of a set (count × k) by the readout of the layers, with gradients."""
-        s = self.encoder.settings
-        layers = self.encoder(batch.x, batch.graph)
-        wanted = layers if s.output == "layers" else layers[-1:]
-        return torch.cat([batch.pooled(layer, s.readout) for layer in wanted], 1)
+        return batch.pooled(self.joined(self.encoder(batch.x, batch.graph)), self.encoder.settings.readout)
+
+    def joined(self, layers: list[Tensor]) -> Tensor:
+        """The layers that represent a node, side by side (n × k)."""
+        return torch.cat(layers, 1) if self.encoder.settings.output == "layers" else layers[-1]
 
     def spread(self, layer: Tensor, whole: Batch) -> Tensor:
         """What a layer's output (n × k) becomes in the representation: itself, in most methods."""

@@ -53,12 +53,11 @@ class InfoGraph(EncoderMethod):
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """How badly nodes are told by their graphs."""
-        graphs, s = members_of(batch), self.encoder.settings
+        graphs = members_of(batch)
         if batch.count < 2:  # nothing to be told from
             return {}
-        layers = self.encoder(batch.x, batch.graph)
-        h = torch.cat(layers if s.output == "layers" else layers[-1:], 1)
-        scores = self.local(h) @ self.whole(batch.pooled(h, s.readout)).T  # n × count
+        h = self.joined(self.encoder(batch.x, batch.graph))
+        scores = self.local(h) @ self.whole(batch.pooled(h, self.encoder.settings.readout)).T  # n × count
         own = torch.zeros_like(scores, dtype=torch.bool)
         own[torch.arange(len(h), device=h.device), graphs] = True
         below = softplus(-scores)

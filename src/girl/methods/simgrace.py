@@ -66,6 +66,4 @@ class SimGRACE(EncoderMethod):
         # What batch norm has seen must stay that of the encoder itself.
         weights |= {name: buffer.clone() for name, buffer in self.encoder.named_buffers()}
         layers = functional_call(self.encoder, weights, (batch.x, batch.graph))
-        s = self.encoder.settings
-        wanted = layers if s.output == "layers" else layers[-1:]
-        return torch.cat([batch.pooled(layer, s.readout) for layer in wanted], 1)
+        return batch.pooled(self.joined(layers), self.encoder.settings.readout)
