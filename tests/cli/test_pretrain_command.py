@@ -101,6 +101,9 @@ def test_another_method_by_its_name(girl):
     assert done.returncode == 0, done.stderr
     assert "cca-ssg" in done.stdout
     assert "GIRL" not in done.stdout
+    refused = girl("report", "other")
+    assert refused.returncode == 2
+    assert "given a run of cca-ssg, expected one of GIRL" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -41,19 +41,23 @@ def diagnose_run(
     config, _, _ = load_folder(run, "`girl train` or `girl pretrain`")
     if config.get("kind") == "supervised":
         known = load_supervised(run)
-        settings, layers, trace = known.recipe.model.encoder, known.model.by_layer, known.history.observed
+        settings, trace = known.recipe.model.encoder, known.history.observed
         title = f"{known.recipe.regularizer.regularizer}, depth {known.recipe.model.depth}"
         about = known.about
     else:
         other = load_run(run)
-        settings, layers, trace = other.recipe.encoder, other.method.encoder.by_layer, []
-        title, about = f"GIRL, {settings.conv}, depth {settings.layers}", other.about
+        settings, trace = other.recipe.encoder, []
+        name = "GIRL" if other.recipe.name == "girl" else other.recipe.name
+        title, about = f"{name}, {settings.conv}, depth {settings.layers}", other.about
     if "dataset" not in about:
         raise InputError(f"{run}: its graph is not a named dataset, and its labels are not at hand")
     found = datasets.load(about["dataset"], data_root, mirror)
+    found.check_nodes("a diagnosis")
     split = splits.get(about["protocol"]).split(found, about["split"])
     whole: Batch = batch_of(found.data, settings)
     chosen = getattr(split, nodes)
     y = found.data.y
     first = lost_share(whole.x.dense(chosen), y[chosen], torch.Generator().manual_seed(0))
-    return Diagnosis(f"{found.title}: {title}", [first, *lost_shares(layers(whole.x, whole.graph), y, chosen)], trace)
+    supervised = config.get("kind") == "supervised"
+    layers = known.model.by_layer(whole.x, whole.graph) if supervised else other.method.by_layer(whole)
+    return Diagnosis(f"{found.title}: {title}", [first, *lost_shares(layers, y, chosen)], trace)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -76,6 +78,10 @@ class EncoderMethod(Method):
         """Columns of the parts of a representation: the features, and each layer."""
         return [self.directions.shape[1], *[self.encoder.settings.hidden] * (len(self.scales) - 1)]
 
+    def by_layer(self, whole: Batch) -> Iterator[Tensor]:
+        """Every layer's output for all nodes in turn, without gradients."""
+        return self.encoder.by_layer(whole.x, whole.graph)
+
     def read(self, batch: Batch) -> Tensor:
         """Representations of the graphs of a set (count × k) by the readout of the layers, with gradients."""
         return batch.pooled(self.joined(self.encoder(batch.x, batch.graph)), self.encoder.settings.readout)
@@ -108,7 +114,7 @@ class EncoderMethod(Method):
             features.copy_(read(own.sub_(self.feature_mean @ self.directions)))
             del own
         wanted = range(s.layers - len(layers), s.layers)
-        for index, layer in enumerate(self.encoder.by_layer(whole.x, whole.graph)):
+        for index, layer in enumerate(self.by_layer(whole)):
             if index in wanted:
                 layers[index - wanted.start].copy_(read(self.spread(layer, whole)))
         for part, scale in zip((features, *layers), self.scales, strict=True):

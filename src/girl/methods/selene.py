@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -124,12 +125,16 @@ class SELENE(EncoderMethod):
         """The representations; there is nothing to fix."""
         return self.embed(whole)
 
+    def by_layer(self, whole: Batch) -> Iterator[Tensor]:
+        """The layers of the channel that reads places."""
+        return self.encoder.by_layer(Features(dense=self._told(whole)), whole.graph)
+
     @torch.no_grad()
     def embed(self, whole: Batch) -> Tensor:
         """Both codes of all nodes, side by side."""
         was_training = self.training
         self.eval()
-        *_, last = self.encoder.by_layer(Features(dense=self._told(whole)), whole.graph)
+        *_, last = self.by_layer(whole)
         found = torch.cat([self._code(whole.x), self.head(last)], 1)
         self.train(was_training)
         return found

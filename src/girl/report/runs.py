@@ -125,6 +125,10 @@ def _of_user(folder: Path, run: Run, vectors: NDArray[Any] | None) -> ReportData
 def _of_dataset(folder: Path, run: Run, root: Path | None, mirror: Path | None) -> ReportData:
     if "dataset" not in run.about:
         raise InputError(f"{folder}: holds a model but not what it was trained on, expected a run of girl embed")
+    if run.recipe.name != "girl":
+        raise InputError(
+            f"{folder}: given a run of {run.recipe.name}, expected one of GIRL; see girl evaluate {folder}"
+        )
     found = datasets.load(run.about["dataset"], root, mirror)
     found.check_nodes("a report")
     path = folder / "embeddings.npy"
