@@ -125,12 +125,12 @@ def _of_user(folder: Path, run: Run, vectors: NDArray[Any] | None) -> ReportData
 def _of_dataset(folder: Path, run: Run, root: Path | None, mirror: Path | None) -> ReportData:
     if "dataset" not in run.about:
         raise InputError(f"{folder}: holds a model but not what it was trained on, expected a run of girl embed")
+    found = datasets.load(run.about["dataset"], root, mirror)
+    found.check_nodes("a report")
     if run.recipe.name != "girl":
         raise InputError(
             f"{folder}: given a run of {run.recipe.name}, expected one of GIRL; see girl evaluate {folder}"
         )
-    found = datasets.load(run.about["dataset"], root, mirror)
-    found.check_nodes("a report")
     path = folder / "embeddings.npy"
     vectors = np.load(path, allow_pickle=False) if path.exists() else None
     whole = batch_of(found.data, run.recipe.encoder)
