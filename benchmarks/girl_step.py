@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import statistics
 import time
 import warnings
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,7 +31,7 @@ from girl.data.clusters import members, partition
 from girl.data.dataset import NodeDataset
 from girl.data.digits import digits
 from girl.evaluate.run import score_splits
-from girl.experiments.memory import forget_peak, peak, resident
+from girl.experiments.memory import apart, forget_peak, peak, resident
 from girl.experiments.record import provenance
 from girl.files import write_json
 from girl.methods.base import Batch
@@ -100,16 +99,6 @@ class Bench:
 
     def step(self, kind: Kind) -> None:
         self.girl() if kind == "girl" else self.encoder()
-
-
-def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The function's result from a fresh process."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, arguments)
-
-
-def _here(function: Callable[..., Any], *arguments: Any) -> Any:
-    return function(*arguments)
 
 
 def measure_steps(name: str, repeats: int, parts: bool) -> dict[str, Any]:
@@ -302,7 +291,7 @@ def main() -> None:
     arguments = parser.parse_args()
     quick: bool = arguments.quick
     # A process of its own takes seconds to start, which are well spent on a number that counts.
-    run: Callable[..., Any] = _here if quick else apart
+    run = partial(apart, fresh=not quick)
     names: list[str] = arguments.datasets or (["digits"] if quick else ["pubmed", "physics"])
     result: dict[str, Any] = {"benchmark": "girl", "quick": quick, "threads": torch.get_num_threads()}
     result |= {"targets": TARGETS, "provenance": provenance(), "recipes": {name: _recipe(name) for name in names}}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import resource
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
 def resident() -> int:
@@ -24,6 +27,14 @@ def forget_peak() -> bool:
     except OSError:
         return False
     return True
+
+
+def apart(function: Callable[..., Any], *arguments: Any, fresh: bool = True) -> Any:
+    """The function's result from a process of its own, without peaks of others; if not ``fresh``, from this one."""
+    if not fresh:
+        return function(*arguments)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, arguments)
 
 
 def _usage() -> int:

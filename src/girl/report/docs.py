@@ -17,7 +17,7 @@ from girl.experiments.cells import Cell, Results, cell_of
 from girl.experiments.nodes import METHODS
 from girl.experiments.nodes import cells as node_cells
 from girl.files import write_text
-from girl.report import ablation, depth, girl_bench, methods, nodes, objective, regularizer_bench
+from girl.report import ablation, depth, girl_bench, methods, methods_bench, nodes, objective, regularizer_bench
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
 from girl.report.markdown import figure_piece, not_yet
 from girl.report.scores import Scores
@@ -43,8 +43,8 @@ def render(results: Path, out: Path) -> list[Path]:
         "kernel_scaling": table_scaling(bench),
         "kernel_facts": facts(bench),
     }
-    pieces |= _steps(results / "bench" / "girl.json")
-    pieces |= _regularizer(results / "bench" / "regularizer.json")
+    for file, (script, makers) in BENCHES.items():
+        pieces |= _bench(results / "bench" / file, script, makers)
     pieces |= objective.pieces(_current(results / "objective", objectives.cells))
     parts = [_nodes(results / "nodes", out), _ablation(results / "ablation", out), _depth(results / "depth", out)]
     parts += [_methods(arena, results, out) for arena in arenas()]
@@ -57,29 +57,33 @@ def render(results: Path, out: Path) -> list[Path]:
     return written
 
 
-def _steps(path: Path) -> dict[str, str]:
-    makers = {
-        "girl_steps": girl_bench.table_steps,
-        "girl_losses": girl_bench.table_losses,
-        "girl_accuracy": girl_bench.table_accuracy,
-        "girl_facts": girl_bench.facts,
-    }
-    missing = not_yet("python benchmarks/girl_step.py")
-    if not path.exists():
-        return dict.fromkeys(makers, missing)
-    result = _read(path)
-    return {name: make(result) or missing for name, make in makers.items()}
+def _bench(path: Path, script: str, makers: dict[str, Callable[[dict[str, Any]], str]]) -> dict[str, str]:
+    """The pieces of a benchmark; each says what makes it, while there is nothing to make it from."""
+    missing = not_yet(f"python benchmarks/{script}")
+    result = _read(path) if path.exists() else None
+    return {name: missing if result is None else make(result) or missing for name, make in makers.items()}
 
 
-def _regularizer(path: Path) -> dict[str, str]:
-    makers = {
-        "regularizer_table": regularizer_bench.table_regularizer,
-        "regularizer_facts": regularizer_bench.facts,
-    }
-    if not path.exists():
-        return dict.fromkeys(makers, not_yet("python benchmarks/regularizer.py"))
-    result = _read(path)
-    return {name: make(result) for name, make in makers.items()}
+#: The benchmarks' files, the scripts that write them, and the pieces that are made of them.
+BENCHES: dict[str, tuple[str, dict[str, Callable[[dict[str, Any]], str]]]] = {
+    "girl.json": (
+        "girl_step.py",
+        {
+            "girl_steps": girl_bench.table_steps,
+            "girl_losses": girl_bench.table_losses,
+            "girl_accuracy": girl_bench.table_accuracy,
+            "girl_facts": girl_bench.facts,
+        },
+    ),
+    "regularizer.json": (
+        "regularizer.py",
+        {"regularizer_table": regularizer_bench.table_regularizer, "regularizer_facts": regularizer_bench.facts},
+    ),
+    "methods.json": (
+        "methods.py",
+        {"methods_epochs": methods_bench.table_epochs, "methods_epochs_facts": methods_bench.facts},
+    ),
+}
 
 
 def _nodes(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:

@@ -1,0 +1,117 @@
+"""What an epoch of each method costs in time and memory, GIRL's beside the others', in one run.
+
+Writes results/bench/methods.json after each measurement. Every method trains with its published recipe, GIRL with its
+shipped one. Rounds are interleaved: in each, every method trains for some epochs in a process of its own, after one
+that warms up; the medians over rounds count.
+
+    python benchmarks/methods.py                        PubMed and Physics, about half an hour on two cores
+    python benchmarks/methods.py --datasets pubmed --methods girl dgi
+    python benchmarks/methods.py --quick                scikit-learn's digits, to see that it runs
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+import warnings
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from girl import datasets
+from girl.data.digits import digits
+from girl.experiments.memory import apart, forget_peak, peak, resident
+from girl.experiments.nodes import peers
+from girl.experiments.record import provenance
+from girl.files import write_json
+from girl.train.loop import fit
+from girl.train.recipe import method_recipe
+from girl.train.run import batch_of, settle, untrained
+
+warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+
+#: What tells nodes, or views of them, from others: GIRL is to be faster and smaller than these.
+CONTRASTIVE = ("dgi", "grace", "bgcl", "ggd")
+
+
+def measure(dataset: str, method: str, epochs: int) -> dict[str, Any]:
+    """Seconds per epoch, and bytes beyond the data at the peak, of one training."""
+    recipe = method_recipe(method, None if dataset == "digits" else dataset)
+    data, stand_in = digits(), False
+    if dataset != "digits":
+        found = datasets.load(dataset)
+        data, stand_in = found.data, found.stand_in
+    whole = batch_of(data, recipe.encoder)
+    recipe = settle(recipe, whole)
+    torch.manual_seed(0)
+    loaded = resident()
+    exact = forget_peak()
+    model = untrained(whole.x.shape[1], recipe)
+    fit(model, whole, replace(recipe.train, epochs=1, limit=0.0))
+    started, cpu = time.perf_counter(), time.process_time()
+    history = fit(model, whole, replace(recipe.train, epochs=epochs, limit=0.0))
+    busy = (time.process_time() - cpu) / (time.perf_counter() - started)
+    return {
+        "dataset": dataset,
+        "stand_in": stand_in,
+        "method": method,
+        "conv": recipe.encoder.conv,
+        "layers": recipe.encoder.layers,
+        "hidden": recipe.encoder.hidden,
+        "epochs": epochs,
+        "seconds_per_epoch": history.seconds / epochs,
+        "beyond_data_bytes": max(peak() - loaded, 1),
+        "exact": exact,
+        # In cores; far below the number of threads, other programs had them at times.
+        "busy": busy,
+    }
+
+
+def merged(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """The medians of some rounds, and the rounds' own times."""
+    seconds = [one["seconds_per_epoch"] for one in rounds]
+    return rounds[0] | {
+        "seconds_per_epoch": statistics.median(seconds),
+        "rounds": seconds,
+        "beyond_data_bytes": statistics.median(one["beyond_data_bytes"] for one in rounds),
+        "busy": statistics.median(one["busy"] for one in rounds),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one epoch on a small graph, to see that it runs")
+    parser.add_argument("--out", type=Path, default=Path("results/bench/methods.json"))
+    parser.add_argument("--datasets", nargs="+", help="by default pubmed and physics; with --quick, digits")
+    parser.add_argument("--methods", nargs="+", help="by default all that learn from nodes")
+    arguments = parser.parse_args()
+    quick: bool = arguments.quick
+    run = partial(apart, fresh=not quick)
+    names: list[str] = arguments.methods or ["girl", *peers()]
+    for name in names:
+        method_recipe(name, None)  # a name that is not known is a mistake before the first round, not in it
+    result: dict[str, Any] = {"benchmark": "methods", "quick": quick, "threads": torch.get_num_threads()}
+    result |= {"contrastive": list(CONTRASTIVE), "provenance": provenance(), "rows": []}
+    for dataset in arguments.datasets or (["digits"] if quick else ["pubmed", "physics"]):
+        rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+        finished = list(result["rows"])
+        for _ in range(1 if quick else 3):
+            for name in names:
+                rounds[name].append(run(measure, dataset, name, 1 if quick else 5))
+                result["rows"] = finished + [merged(known) for known in rounds.values() if known]
+                write_json(arguments.out, result)
+                last = rounds[name][-1]
+                print(
+                    f"{dataset}, {name}: {last['seconds_per_epoch']:.3f} s per epoch, "
+                    f"{last['beyond_data_bytes'] / 1e6:,.0f} MB",
+                    flush=True,
+                )
+    print(f"written: {arguments.out}")
+
+
+if __name__ == "__main__":
+    main()
