@@ -26,7 +26,8 @@ def cells(**means):
             for seed in range(3):
                 row = {"protocol": protocol, "probe": "linear", "test": value + 0.001 * seed, "val": value}
                 cell = {"dataset": dataset, "method": method, "seed": seed, "rows": [row], "train_gb": 0.5}
-                found.append(cell | {"epochs": 10, "train_seconds": 2.0})
+                looks = [{"epoch": e, "seconds": 0.2 * e, "val": value - 0.1 / e} for e in (1, 4, 10)]
+                found.append(cell | {"epochs": 10, "train_seconds": 2.0, "looks": looks, "best_seconds": 0.8})
     return found
 
 
@@ -71,7 +72,7 @@ def test_facts_name_where_it_is_first_and_where_behind(scores):
 
 
 def test_cost_and_figure(scores, tmp_path):
-    assert "| Cora | girl | 10 | 0.200 | 2.0 | 0.50 |" in table_cost(scores, NODES)
+    assert "| Cora | girl | 10 | 0.200 | 2.0 | 0.8 | 0.50 |" in table_cost(scores, NODES)
     path = draw_time(scores, NODES, tmp_path)
     assert path is not None
     assert path.stat().st_size > 10_000

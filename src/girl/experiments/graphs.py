@@ -70,7 +70,10 @@ class Compute:
             if cell.method == "untrained":
                 h = embed_untrained(whole, recipe)
             else:
-                h, extra = trained(whole, recipe)
+                rule, fold = splits.get("10-fold"), FOLDS * cell.seed
+                h, extra = trained(
+                    whole, recipe, lambda h: score_splits(cell.method, h, dataset, rule, [fold], "svm").val.mean
+                )
         rows = []
         folds = range(FOLDS * cell.seed, FOLDS * (cell.seed + 1))
         for kind in self.probes:

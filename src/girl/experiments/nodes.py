@@ -101,7 +101,10 @@ class Compute:
             elif cell.method == "own":
                 h = embed_weightless(whole, recipe)
             else:
-                h, extra = trained(whole, recipe)
+                rule = splits.get(PROTOCOLS[cell.dataset][0])
+                h, extra = trained(
+                    whole, recipe, lambda h: score_splits(cell.method, h, dataset, rule, [cell.seed]).val.mean
+                )
         rows = []
         for name in PROTOCOLS[cell.dataset]:
             for kind in self.probes:

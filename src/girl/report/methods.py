@@ -35,6 +35,9 @@ METHODS_IN_PAPER = {
 #: Chance of calling equal methods different, for the critical difference of mean ranks.
 LEVEL = 0.05
 
+#: Where the axis of seconds begins.
+FIRST = 1e-2
+
 #: Markers of the figures, in the order of the methods.
 MARKERS = "osD^vP*X<>hp"
 
@@ -166,7 +169,7 @@ def facts(scores: Scores, arena: Arena) -> str:
 
 
 def table_cost(scores: Scores, arena: Arena) -> str:
-    """Seconds per epoch, seconds and gigabytes of training, means over seeds."""
+    """Seconds per epoch, of training and until the best look on validation, and gigabytes: means over seeds."""
     rows = []
     for dataset in dict.fromkeys(d for d, _ in shown(scores, arena)):
         for method in arena.methods:
@@ -174,6 +177,7 @@ def table_cost(scores: Scores, arena: Arena) -> str:
             if not cells:
                 continue
             memory = [c["train_gb"] for c in cells if "train_gb" in c]
+            best = [c["best_seconds"] for c in cells if "best_seconds" in c]
             rows.append(
                 [
                     scores.title(dataset),
@@ -181,16 +185,20 @@ def table_cost(scores: Scores, arena: Arena) -> str:
                     f"{mean(c['epochs'] for c in cells):.0f}",
                     f"{mean(c['train_seconds'] / c['epochs'] for c in cells):.3f}",
                     f"{mean(c['train_seconds'] for c in cells):.1f}",
+                    f"{mean(best):.1f}" if best else "–",
                     f"{max(memory):.2f}" if memory else "–",
                 ]
             )
-    head = ["dataset", "method", "epochs", "seconds per epoch", "training, s", "memory beyond the data, GB"]
+    head = ["dataset", "method", "epochs", "s per epoch", "training, s", "to the best, s", "memory beyond the data, GB"]
     return markdown(head, rows) if rows else not_yet(arena.command)
 
 
 def draw_time(scores: Scores, arena: Arena, folder: Path) -> Path | None:
-    """Accuracy against seconds of training, a panel for each row of the table; None if there is nothing to draw."""
-    places = shown(scores, arena)
+    """Validation accuracy over seconds of training, a panel for each dataset; None if there is nothing to draw.
+
+    A line is what a method had reached on its way, under the dataset's first protocol; the marker is its end.
+    """
+    places = list({dataset: (dataset, protocol) for dataset, protocol in reversed(shown(scores, arena))}.values())[::-1]
     if not places:
         return None
     path = folder / f"methods_{arena.name}"
@@ -198,19 +206,23 @@ def draw_time(scores: Scores, arena: Arena, folder: Path) -> Path | None:
     size = (2.9 * columns + 0.6, 2.5 * math.ceil(len(places) / columns) + 0.8)
     names = [f"{scores.title(d)}, {p}" for d, p in places]
     colors = [color for name, color in COLORS.items() if name not in ("ours", "theory")]
-    with panels(path, "Test accuracy against seconds of training on one core", names, columns, size) as axes:
+    with panels(path, "Validation accuracy over seconds of training on one core", names, columns, size) as axes:
         for one, (dataset, protocol) in zip(axes, places, strict=False):
             for index, method in enumerate(arena.methods):
                 cells = _trained(scores, dataset, method)
-                if not cells or not scores.by_seed(dataset, protocol, method):
+                ends = scores.by_seed(dataset, protocol, method, "val")
+                if not cells or not ends:
                     continue
+                seconds, values = _way(cells)
                 one.plot(
-                    [max(mean(c["train_seconds"] for c in cells), 1e-2)],
-                    [100 * _mean(scores, dataset, protocol, method)],
+                    [*seconds, max(mean(c["train_seconds"] for c in cells), FIRST)],
+                    [*values, 100 * mean(ends.values())],
                     marker=MARKERS[index % len(MARKERS)],
+                    markevery=[len(seconds)],
                     markersize=8 if method == "girl" else 6,
                     color=COLORS["ours"] if method == "girl" else colors[index % len(colors)],
-                    linestyle="none",
+                    linewidth=1.6 if method == "girl" else 0.8,
+                    zorder=3 if method == "girl" else 2,
                     label=method,
                 )
             one.set_xscale("log")
@@ -220,6 +232,14 @@ def draw_time(scores: Scores, arena: Arena, folder: Path) -> Path | None:
                 handles.setdefault(label, handle)
         axes[0].figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=6)
     return path.with_suffix(".png")
+
+
+def _way(cells: Sequence[dict[str, Any]]) -> tuple[list[float], list[float]]:
+    """Seconds and percent of the looks before the end that all cells have, means over cells."""
+    looks = [{look["epoch"]: look for look in cell.get("looks", [])[:-1]} for cell in cells]
+    shared = sorted(set.intersection(*(set(one) for one in looks)))
+    seconds = [max(mean(one[epoch]["seconds"] for one in looks), FIRST) for epoch in shared]
+    return seconds, [100 * mean(one[epoch]["val"] for one in looks) for epoch in shared]
 
 
 def pieces(cells: Sequence[dict[str, Any]], arena: Arena, probe: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -236,6 +236,7 @@ def fit(
     resume: Resume = "auto",
     about: dict[str, Any] | None = None,
     console: Console | None = None,
+    watch: Callable[[History], None] | None = None,
 ) -> History:
     """Train ``method`` on a graph; it holds the final state when this returns.
 
@@ -247,6 +248,7 @@ def fit(
         resume: ``"auto"`` goes on from the newest whole checkpoint in ``folder``, ``"never"`` starts anew.
         about: what the run is, kept in its checkpoints: a run is resumed only as the same run.
         console: where progress is shown; None shows none.
+        watch: called after every epoch; what it takes is not counted as training.
     """
     if settings.clusters > 1 and 2 * settings.clusters > whole.size * settings.per_batch:
         most = whole.size * settings.per_batch // 2
@@ -295,6 +297,8 @@ def fit(
             trainer.history.seconds += time.perf_counter() - started
             if noted := method.observe(whole, trainer.epoch):
                 trainer.history.observed.append({"epoch": trainer.epoch, **noted})
+            if watch is not None:
+                watch(trainer.history)
             if means:
                 progress.update(trainer.epoch, means, nodes, score, last=trainer.done)
             if trainer.epoch % settings.save_every == 0 or trainer.done:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +167,7 @@ def pretrain(
     resume: Resume = "auto",
     about: dict[str, Any] | None = None,
     console: Console | None = None,
+    watch: Callable[[EncoderMethod, History], None] | None = None,
 ) -> Run:
     """Train on a graph. With ``out``, checkpoints, the model and the history are kept there.
 
@@ -175,6 +178,7 @@ def pretrain(
         resume: ``"auto"`` goes on where an interrupted run of the same kind stopped; ``"never"`` starts anew.
         about: what the graph is, kept with the run.
         console: where progress is shown; None shows none.
+        watch: called after every epoch; what it takes is not counted as training.
     """
     recipe = settle(recipe, whole)
     about = {"recipe": recipe.to_dict(), "inputs": whole.x.shape[1], "nodes": whole.size, **(about or {})}
@@ -183,7 +187,8 @@ def pretrain(
     folder = None if out is None else out / "checkpoints"
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-    history = fit(method, whole, recipe.train, folder=folder, resume=resume, about=about, console=console)
+    look = None if watch is None else partial(watch, method)
+    history = fit(method, whole, recipe.train, folder=folder, resume=resume, about=about, console=console, watch=look)
     with phase(console, "embedding"):
         run = Run(recipe, method, about, history, method.finish(whole))
     if out is not None:
