@@ -30,7 +30,8 @@ for _app, _commands in (
     (app, "methods:methods train:train train:diagnose rho:rho"),
     (
         reproduce,
-        "synthetic:synthetic reproduce:nodes reproduce:graphs reproduce:ablation reproduce:objective reproduce:depth",
+        "synthetic:synthetic reproduce:nodes reproduce:graphs reproduce:checks reproduce:ablation reproduce:objective "
+        "reproduce:depth",
     ),
 ):
     for _command in _commands.split():

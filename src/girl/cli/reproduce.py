@@ -1,4 +1,4 @@
-"""`girl reproduce nodes`, `graphs`, `ablation`, `objective` and `depth`: the tables on real graphs."""
+"""`girl reproduce nodes`, `graphs`, `checks`, `ablation`, `objective` and `depth`: the tables on real graphs."""
 
 from __future__ import annotations
 
@@ -100,6 +100,32 @@ def graphs(
     _check_jobs(jobs)
     kinds = probes or ["svm"]
     run_cells(cells, experiment.Compute(data_root, mirror, kinds), Results(out / "graphs"), jobs, console, kinds)
+
+
+def checks(
+    *,
+    out: Folder = Path("results"),
+    data_root: Root = None,
+    mirror: Mirror = None,
+    methods: Annotated[list[str] | None, Parameter(group=RUN, consume_multiple=True, negative="")] = None,
+    seeds: Annotated[int, Parameter(group=RUN)] = 3,
+    jobs: Jobs = 1,
+) -> None:
+    """Each of the other methods on a dataset of its own paper, under that paper's protocol, beside the published mean.
+
+    Published recipes, without the comparison's limit of time. Writes OUT/checks/DATASET.json after every cell;
+    interrupted, the same command goes on.
+
+    Args:
+        methods: which, by name; all if not given.
+        seeds: seeds, each with a split of its own where the protocol has several.
+    """
+    from girl.experiments import checks as experiment
+    from girl.experiments.cells import Results, run_cells
+
+    cells = experiment.cells(methods or [], _at_least_one(seeds))
+    _check_jobs(jobs)
+    run_cells(cells, experiment.Compute(data_root, mirror), Results(out / "checks"), jobs, console)
 
 
 def ablation(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from girl.experiments import ablation as ablations
+from girl.experiments import checks as published_checks
 from girl.experiments import depth as depths
 from girl.experiments import graphs
 from girl.experiments import nodes as node_experiment
@@ -17,7 +18,7 @@ from girl.experiments.cells import Cell, Results, cell_of
 from girl.experiments.nodes import METHODS
 from girl.experiments.nodes import cells as node_cells
 from girl.files import write_text
-from girl.report import ablation, depth, girl_bench, methods, methods_bench, nodes, objective, regularizer_bench
+from girl.report import ablation, checks, depth, girl_bench, methods, methods_bench, nodes, objective, regularizer_bench
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
 from girl.report.markdown import figure_piece, not_yet
 from girl.report.scores import Scores
@@ -46,6 +47,8 @@ def render(results: Path, out: Path) -> list[Path]:
     for file, (script, makers) in BENCHES.items():
         pieces |= _bench(results / "bench" / file, script, makers)
     pieces |= objective.pieces(_current(results / "objective", objectives.cells))
+    done = _current(results / "checks", lambda names, seeds: published_checks.cells([], seeds))
+    pieces["methods_checks"] = checks.table_checks(done, published_checks.published())
     parts = [_nodes(results / "nodes", out), _ablation(results / "ablation", out), _depth(results / "depth", out)]
     parts += [_methods(arena, results, out) for arena in arenas()]
     for texts, drawn in parts:
@@ -129,8 +132,8 @@ def _methods(arena: methods.Arena, results: Path, out: Path) -> tuple[dict[str, 
     cells = [cell for cell in cells if cell["seed"] < SEEDS]
     probe = "linear" if arena.name == "nodes" else "svm"
     drawn = methods.draw_time(Scores(cells, probe), arena, out)
-    alt = f"Accuracy against time of training for each method, on {arena.name}"
-    caption = "Up and to the left is better. One point for each method, means over seeds."
+    alt = f"Accuracy over time of training for each method, on {arena.name}"
+    caption = "Up and to the left is better. Lines: what was reached on the way; markers: the end. Means over seeds."
     text = figure_piece(f"methods_{arena.name}", alt, caption) if drawn else not_yet(arena.command)
     found = methods.pieces(cells, arena, probe) | {f"methods_{arena.name}_figure": text}
     return found, [drawn] if drawn else []

@@ -1,0 +1,72 @@
+"""Every method on a dataset of its own paper, under that paper's protocol: is it the method that was published?
+
+No limit of time here, in which it differs from the comparison: the published recipe runs to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from girl.errors import InputError
+from girl.experiments import graphs, nodes
+from girl.experiments.cells import Cell
+from girl.experiments.published import table
+from girl.train.recipe import method_recipe
+
+
+@dataclass(frozen=True)
+class Published:
+    """A number to come close to."""
+
+    method: str
+    dataset: str
+    protocol: str
+    accuracy: float
+    """In percent."""
+    std: float | None
+    source: str
+
+
+def published() -> list[Published]:
+    """What the methods' papers report, in the order of the methods."""
+    return [
+        Published(
+            row["method"],
+            row["dataset"],
+            row["protocol"],
+            float(row["accuracy"]),
+            float(row["std"]) if row["std"] else None,
+            row["source"],
+        )
+        for row in table("methods")
+    ]
+
+
+def cells(methods: Sequence[str], seeds: int) -> list[Cell]:
+    """All cells, seed by seed; of all methods if none are named."""
+    known = published()
+    for name in methods:
+        if name not in {one.method for one in known}:
+            names = ", ".join(dict.fromkeys(one.method for one in known))
+            raise InputError(f"method: given {name!r}, expected one of {names}")
+    return [
+        Cell(one.dataset, one.method, seed, method_recipe(one.method, one.dataset).with_seed(seed).to_dict())
+        for seed in range(seeds)
+        for one in known
+        if not methods or one.method in methods
+    ]
+
+
+@dataclass(frozen=True)
+class Compute:
+    """Computes a cell, as the tables on nodes and on sets of graphs do."""
+
+    root: Path | None = None
+    mirror: Path | None = None
+
+    def __call__(self, cell: Cell) -> dict[str, Any]:
+        make = graphs.Compute if cell.dataset in graphs.DATASETS else nodes.Compute
+        return make(self.root, self.mirror)(cell)
