@@ -21,7 +21,7 @@ from girl.methods.graphcl import (
     on_simplex,
     told_apart,
 )
-from girl.methods.graphviews import WAYS, augmented
+from girl.methods.views import WAYS, augmented
 from girl.methods.infograph import InfoGraph, InfoGraphSettings
 from girl.methods.registry import methods
 from girl.methods.simgrace import SimGRACE, SimGRACESettings

@@ -14,7 +14,7 @@ from girl.errors import InputError
 from girl.kernel.check import check_choice, check_number
 from girl.methods.base import Batch
 from girl.methods.encoded import EncoderMethod
-from girl.methods.graphviews import WAYS, Way, augmented, members_of
+from girl.methods.views import WAYS, Way, augmented, members_of
 from girl.nn.convolution import Linear
 from girl.nn.encoder import EncoderSettings
 

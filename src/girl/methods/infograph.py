@@ -12,7 +12,7 @@ from torch.nn.functional import softplus
 from girl.methods.base import Batch
 from girl.methods.encoded import EncoderMethod
 from girl.methods.graphcl import width_of
-from girl.methods.graphviews import members_of
+from girl.methods.views import members_of
 from girl.nn.convolution import Linear
 from girl.nn.encoder import EncoderSettings
 

@@ -13,7 +13,7 @@ from girl.kernel.check import check_number
 from girl.methods.base import Batch
 from girl.methods.encoded import EncoderMethod
 from girl.methods.graphcl import projector, told_apart, width_of
-from girl.methods.graphviews import members_of
+from girl.methods.views import members_of
 from girl.nn.encoder import EncoderSettings
 
 
