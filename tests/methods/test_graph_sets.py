@@ -21,10 +21,10 @@ from girl.methods.graphcl import (
     on_simplex,
     told_apart,
 )
-from girl.methods.views import WAYS, augmented
 from girl.methods.infograph import InfoGraph, InfoGraphSettings
 from girl.methods.registry import methods
 from girl.methods.simgrace import SimGRACE, SimGRACESettings
+from girl.methods.views import WAYS, augmented
 from girl.nn.encoder import EncoderSettings
 from girl.train.loop import TrainSettings, fit
 from girl.train.recipe import Recipe, method_recipe
