@@ -39,7 +39,9 @@ def read_folder(folder: Path, directed: bool = False) -> Folder:
     paths, left = _paths(folder)
     files: dict[str, GraphFile] = {}
     for name, path in paths.items():
-        files[name] = read_edge_file(path, directed)
+        files[name] = file = read_edge_file(path, directed)
+        if file.nodes is not None and not file.nodes.read(["id"]).height:
+            raise without_nodes(path)
     names = pl.Series("graph", list(files), dtype=pl.String)
     every = list(files.values())
     edges, of = stacked(_edge_tables(list(paths.values()), every), str(folder))
@@ -52,6 +54,11 @@ def read_folder(folder: Path, directed: bool = False) -> Folder:
     told = [file.directed for file in every if file.directed is not None]
     file = GraphFile(edges, nodes, any(told) if told else None, labels, notes)
     return Folder(file, paths, names.gather(of), None if owner is None else names.gather(owner))
+
+
+def without_nodes(path: Path) -> InputError:
+    """The complaint about a file whose graph has none."""
+    return InputError(f"{path}: holds a graph without nodes, expected some; take it out of the folder")
 
 
 def _paths(folder: Path) -> tuple[dict[str, Path], int]:

@@ -16,11 +16,14 @@ from girl.data.cells import CellError, shown
 from girl.data.columns import Encoding
 from girl.data.edges import read_edge_file
 from girl.data.formats import GraphFile
-from girl.data.graphfolder import Folder, read_folder
+from girl.data.graphfolder import Folder, read_folder, without_nodes
 from girl.data.nodetable import IDS, alike, unique_ids
 from girl.data.table import Table, listed, open_table
 from girl.data.usergraph import Built, InputSettings, UserGraph, build, tables_of
 from girl.errors import InputError
+
+#: Nodes of the largest graph from which texts that never repeat within a graph are taken as names.
+NAMED = 5
 
 
 def read_user_graphs(
@@ -103,7 +106,13 @@ def _set_of(
     *wrapped, ends = [_within(part) if scoped else part.table for part in parts]
     label = _node_label(s.label, nodes, about)
     whole = replace(file, edges=ends, nodes=wrapped[0] if own else file.nodes)
-    built = build(whole, [] if own else wrapped, replace(s, label=label), encoding)
+    naming = [name for part in nodes for name in _naming(part) if name not in (label, *s.columns, *s.text, *s.ignore)]
+    built = build(whole, [] if own else wrapped, replace(s, label=label, ignore=(*s.ignore, *naming)), encoding)
+    naming = [name for name in naming if name not in built.nodes.id_columns and encoding is None]
+    built.graph.notes.extend(
+        f"The column {name!r} is left out: it names the nodes of each graph; --columns with its name uses it."
+        for name in naming
+    )
     seen = _seen(parts, list(given.paths), s.graph or "graph")
     if scoped:
         owner = _codes(_graph_of(built.graph.ids), seen)
@@ -154,6 +163,19 @@ def _seen(parts: Sequence[_Part], files: Sequence[str], column: str) -> pl.Serie
             problem = f"no file is called {shown(part.graph[row])}, as {files[0]!r} is ({len(unknown):,} such rows)"
             raise part.table.error(row, column, f"{problem}; drop the row or add the file")
     return pl.Series("graph", files)
+
+
+def _naming(part: _Part) -> list[str]:
+    """Columns of text that are different for all nodes of a graph and repeat in others: names of nodes, not kinds."""
+    if part.graph is None or not (part.graph.value_counts()["count"] >= NAMED).any():
+        return []
+    found = []
+    for column in part.table.read():
+        if column.dtype == pl.String and column.drop_nulls().is_duplicated().any():
+            cells = pl.DataFrame([part.graph.alias("graph"), column.alias("cell")]).drop_nulls()
+            if not cells.is_duplicated().any():
+                found.append(column.name)
+    return found
 
 
 # Whose a node is.
@@ -281,7 +303,7 @@ def _rows(
     notes: list[str] = []
     for code, path in enumerate(paths.values()):
         if not sizes[code]:
-            raise InputError(f"{path}: holds a graph without nodes, expected some; take it out of the folder")
+            raise without_nodes(path)
     if about is None:
         order = np.flatnonzero(sizes)
         table = seen.gather(order).alias(name).to_frame()
@@ -318,7 +340,10 @@ def _rows(
 
 def _without_nodes(ids: pl.Series) -> str:
     shown_ids = listed(ids.cast(pl.String).to_list(), 3)
-    return f"{len(ids):,} {'graph has' if len(ids) == 1 else 'graphs have'} no nodes and are left out: {shown_ids}."
+    one = len(ids) == 1
+    return (
+        f"{len(ids):,} graph{' has' if one else 's have'} no nodes and {'is' if one else 'are'} left out: {shown_ids}."
+    )
 
 
 def _grouped(built: Built, owner: NDArray[np.int64], rows: _Rows, s: InputSettings) -> UserGraph:

@@ -33,6 +33,7 @@ from girl.report.words import (
     number,
     percent,
     probed_rows,
+    size_bars,
     training,
 )
 from girl.threads import one_thread
@@ -92,7 +93,7 @@ def render(report: ReportData) -> str:
         report=report,
         quality=report.quality,
         brief=in_brief(report.quality),
-        degrees=degree_bars(degree),
+        degrees=degree_bars(degree) if joined is not None else size_bars(degree),
         mean_degree=float(degree.mean()),
         training=training(report.history),
         likeness=likeness_rows(report.quality),

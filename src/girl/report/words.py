@@ -70,6 +70,18 @@ def degree_bars(degree: NDArray[np.integer]) -> list[tuple[str, int, float]]:
     return bars
 
 
+def size_bars(sizes: NDArray[np.integer]) -> list[tuple[str, int, float]]:
+    """Numbers of nodes, how many graphs have them, and the share of the longest bar: even steps if they are alike."""
+    least, most = int(sizes.min(initial=0)), int(sizes.max(initial=0))
+    if most <= 10 or most > 8 * max(least, 1):
+        return degree_bars(sizes)
+    step = next(s * 10**power for power in range(19) for s in (1, 2, 5) if most - least < 10 * s * 10**power)
+    edges = np.arange(least // step * step, most + step + 1, step)
+    counts, _ = np.histogram(sizes, bins=edges - 0.5)
+    names = [str(low) if step == 1 else f"{low:,}–{low + step - 1:,}" for low in edges[:-1].tolist()]
+    return list(zip(names, counts.tolist(), (counts / counts.max()).tolist(), strict=True))
+
+
 @dataclass(frozen=True)
 class Curve:
     """One layer's ρ̂."""
