@@ -72,7 +72,7 @@ def degree_bars(degree: NDArray[np.integer]) -> list[tuple[str, int, float]]:
 
 def size_bars(sizes: NDArray[np.integer]) -> list[tuple[str, int, float]]:
     """Numbers of nodes, how many graphs have them, and the share of the longest bar: even steps if they are alike."""
-    least, most = int(sizes.min(initial=0)), int(sizes.max(initial=0))
+    least, most = int(sizes.min()), int(sizes.max())
     if most <= 10 or most > 8 * max(least, 1):
         return degree_bars(sizes)
     step = next(s * 10**power for power in range(19) for s in (1, 2, 5) if most - least < 10 * s * 10**power)
