@@ -142,6 +142,42 @@ def test_several_tables_of_nodes():
         user_graphs_of(edges, [one, two], settings=InputSettings(graph="g"))
 
 
+def test_names_of_nodes_within_their_graphs_are_no_features():
+    edges = pl.DataFrame({"g": ["a", "a", "b"], "u": [10, 11, 10], "v": [11, 12, 11]})
+    nodes = pl.DataFrame(
+        {
+            "g": ["a"] * 6 + ["b"] * 3,
+            "key": [10, 11, 12, 13, 14, 15, 10, 11, 12],
+            "atom_id": [*range(6), *range(3)],
+            "name": [*"abcdef", *"abc"],
+            "kind": [*"xxyyxy", *"xyy"],
+        }
+    )
+    graph = user_graphs_of(edges, [nodes], settings=InputSettings(graph="g"))
+    assert graph.ids.to_list() == ["a", "b"]
+    assert graph.encoding.columns == ["kind"]
+    assert sum("it names the nodes of each graph" in note for note in graph.notes) == 2
+    asked = user_graphs_of(edges, [nodes], settings=InputSettings(graph="g", columns=("atom_id",)))
+    assert asked.encoding.columns == ["atom_id"]
+
+
+def test_one_file_may_hold_many_graphs(tmp_path):
+    both = nx.disjoint_union(nx.cycle_graph(5), nx.path_graph(3))
+    nx.set_node_attributes(both, {node: "ring" if node < 5 else "path" for node in both}, "of")
+    nx.write_graphml(both, tmp_path / "both.graphml")
+    graph = read_user_graphs(tmp_path / "both.graphml", settings=InputSettings(graph="of"))
+    assert shapes(graph) == {"ring": (5, 5), "path": (3, 2)}
+
+
+def test_directed_sets_keep_their_directions():
+    graph = user_graphs_of(
+        pl.concat([EDGES, EDGES.rename({"source": "target", "target": "source"}).select(EDGES.columns)]),
+        settings=InputSettings(graph="molecule", directed=True),
+    )
+    assert graph.directed
+    assert shapes(graph) == {"b": (3, 4), "a": (2, 2), "c": (2, 2)}
+
+
 def test_edges_of_other_times_leave_their_graphs_out():
     edges = pl.DataFrame({"g": ["a", "b"], "u": [1, 1], "v": [2, 2], "time": [1, 5]})
     graph = user_graphs_of(edges, settings=InputSettings(graph="g", since="3"))
@@ -154,6 +190,7 @@ def test_edges_of_other_times_leave_their_graphs_out():
     [
         ({"settings": InputSettings(graph="molecul")}, "edges: has no column 'molecul'; did you mean 'molecule'"),
         ({"settings": InputSettings(graph="molecule", label="activ")}, "graphs: has no column 'activ'; did you mean"),
+        ({"settings": InputSettings(graph="molecule", ignore=("molecule",))}, "--graph: 'molecule' is also given"),
         ({"graphs": pl.DataFrame({"m": ["q"]})}, "graphs: no id of column 'm', such as 'q', is a graph, such as 'b'"),
         (
             {"graphs": pl.concat([GRAPHS, GRAPHS])},

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from girl.data.cells import CellError, shown
-from girl.data.columns import Encoding
+from girl.data.columns import Encoding, called_id
 from girl.data.edges import read_edge_file
 from girl.data.formats import GraphFile
 from girl.data.graphfolder import Folder, read_folder, without_nodes
@@ -92,6 +92,11 @@ def _part(table: Table, column: str | None, graph: pl.Series | None) -> _Part:
 def _set_of(
     given: Folder, tables: list[Table], about: Table | None, s: InputSettings, encoding: Encoding | None
 ) -> UserGraph:
+    if s.graph is not None and s.graph in (s.label, *s.columns, *s.text, *s.ignore):
+        raise InputError(
+            f"--graph: {s.graph!r} is also given as a label or a feature, or to be ignored; it says which graph a row "
+            "belongs to and is never a feature"
+        )
     file = given.file
     own = not tables and file.nodes is not None
     edges = _part(file.edges, s.graph, given.edges)
@@ -166,12 +171,13 @@ def _seen(parts: Sequence[_Part], files: Sequence[str], column: str) -> pl.Serie
 
 
 def _naming(part: _Part) -> list[str]:
-    """Columns of text that are different for all nodes of a graph and repeat in others: names of nodes, not kinds."""
+    """Texts, or ids, that are different for all nodes of a graph and repeat in others: names of nodes, not kinds."""
     if part.graph is None or not (part.graph.value_counts()["count"] >= NAMED).any():
         return []
     found = []
     for column in part.table.read():
-        if column.dtype == pl.String and column.drop_nulls().is_duplicated().any():
+        named = column.dtype == pl.String or (column.dtype.is_integer() and called_id(column.name))
+        if named and column.drop_nulls().is_duplicated().any():
             cells = pl.DataFrame([part.graph.alias("graph"), column.alias("cell")]).drop_nulls()
             if not cells.is_duplicated().any():
                 found.append(column.name)
