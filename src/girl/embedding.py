@@ -106,7 +106,8 @@ def embed(
         settings: which columns are what.
         structure: columns made from the graph itself: roles (degrees, returning walks), positions (eigenvectors), both,
             none, or auto: both if there are no other features. Of a set of graphs, roles or none.
-        recipe: auto (by the size of the graph), a shipped recipe, a file or a :class:`~girl.train.recipe.Recipe`.
+        recipe: auto (by the size of the graph; of a set, graphs), a shipped recipe, a file or a
+            :class:`~girl.train.recipe.Recipe`.
         options: settings that override the recipe's.
         half: whether the embeddings are written as 16-bit floats.
         report: whether a report is written to the folder.

@@ -357,6 +357,25 @@ def test_columns_of_nodes_must_agree(tmp_path):
         read_user_graphs(folder)
 
 
+def test_a_graph_that_no_table_says_anything_about(tmp_path):
+    folder = write(SET, tmp_path / "set", "graphml")
+    nx.write_graphml(nx.empty_graph(3), folder / "z.graphml")
+    tables(SET)[1].write_csv(tmp_path / "nodes.csv")
+    with pytest.raises(InputError, match=r"z\.graphml: holds a graph without nodes"):
+        read_user_graphs(folder, [tmp_path / "nodes.csv"], settings=InputSettings(graph="graph"))
+    (folder / "z.graphml").unlink()
+    graph = read_user_graphs(folder, [tmp_path / "nodes.csv"], settings=InputSettings(graph="graph"))
+    assert any("say about nodes is not used" in note for note in graph.notes)
+    with pytest.raises(InputError, match="given as a set of graphs, expected --graph"):
+        user_graphs_of(EDGES)
+
+
+def test_graphs_without_any_edge(tmp_path):
+    write({"a": nx.empty_graph(2), "b": nx.empty_graph(3)}, tmp_path / "set", "graphml")
+    with pytest.raises(InputError, match="set: none of its graphs has an edge"):
+        read_user_graphs(tmp_path / "set")
+
+
 def test_an_empty_folder(tmp_path):
     with pytest.raises(InputError, match="holds no file of a graph"):
         read_user_graphs(tmp_path)

@@ -65,7 +65,8 @@ def embed(
         run: the run's folder (model, config, history, report); by default runs/EDGES, named as the file or folder.
         half: write 16-bit floats.
         report: write RUN/report.html.
-        recipe: auto (by the size of the graph), default, paper, or a TOML, YAML or JSON file. Options override it.
+        recipe: auto (by the size of the graph; of many graphs, graphs), default, paper, or a TOML, YAML or JSON file.
+            Options override it.
         resume: go on with an interrupted run (auto), or start anew (never).
         device: cpu, cuda or auto.
         reading: which columns are what.

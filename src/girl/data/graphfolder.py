@@ -34,8 +34,14 @@ class Folder:
     """The graph of each row of what the files say about nodes, if they do."""
 
 
-def read_folder(folder: Path, directed: bool = False) -> Folder:
-    """Every file of a kind that one graph is read from; its name without the suffix is the graph's."""
+def read_folder(folder: Path, directed: bool = False, nodes: bool = True) -> Folder:
+    """Every file of a kind that one graph is read from; its name without the suffix is the graph's.
+
+    Args:
+        folder: where they are.
+        directed: whether an edge that stands both ways is read twice.
+        nodes: whether what the files say about nodes is read.
+    """
     paths, left = _paths(folder)
     files: dict[str, GraphFile] = {}
     for name, path in paths.items():
@@ -45,14 +51,18 @@ def read_folder(folder: Path, directed: bool = False) -> Folder:
     names = pl.Series("graph", list(files), dtype=pl.String)
     every = list(files.values())
     edges, of = stacked(_edge_tables(list(paths.values()), every), str(folder))
-    nodes, owner = _node_tables(list(paths.values()), every, str(folder))
     notes = _together(list(paths.values()), every)
+    table, owner = None, None
+    if nodes:
+        table, owner = _node_tables(list(paths.values()), every, str(folder))
+    elif any(file.nodes is not None and len(file.nodes.columns) > 1 for file in every):
+        notes.append(f"What the files of {folder} say about nodes is not used, since a node table is given.")
     if left:
         word = "file is" if left == 1 else "files or folders are"
         notes.append(f"{left:,} other {word} left out of {folder}: hidden, or of a kind that holds no graph.")
     labels = tuple(dict.fromkeys(name for file in every for name in file.labels))
     told = [file.directed for file in every if file.directed is not None]
-    file = GraphFile(edges, nodes, any(told) if told else None, labels, notes)
+    file = GraphFile(edges, table, any(told) if told else None, labels, notes)
     return Folder(file, paths, names.gather(of), None if owner is None else names.gather(owner))
 
 
@@ -94,7 +104,9 @@ def _edge_tables(paths: Sequence[Path], files: Sequence[GraphFile]) -> list[Tabl
     # A graph without edges has no attributes of edges either: it takes those of the others.
     bare = [suffix_of(path) in GRAPHS and not table.read().height for path, table in zip(paths, tables, strict=True)]
     if all(bare):
-        raise InputError(f"{paths[0].parent}: no graph has an edge, expected some; features of nodes alone are a table")
+        raise InputError(
+            f"{paths[0].parent}: none of its graphs has an edge, expected some; check how they were written"
+        )
     full = tables[bare.index(False)].read().clear()
     return [Table.of(full, table.name) if empty else table for table, empty in zip(tables, bare, strict=True)]
 

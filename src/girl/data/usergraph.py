@@ -55,7 +55,7 @@ class InputSettings:
     text: tuple[str, ...] = ()
     """Columns of the node table whose words become features."""
     strict: bool = False
-    """Whether an edge to a node that the node table lacks is an error."""
+    """Whether an edge to a node that the node table lacks is an error, or a graph that the table of graphs lacks."""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def read_user_graphs(
             f"{tables[0].name}: given for a folder of graphs, expected to know which graph a row is of; name the "
             "column that has the names of the files, without their suffix, by --graph"
         )
-    return _set_of(read_folder(source, settings.directed), tables, about, settings, encoding)
+    return _set_of(read_folder(source, settings.directed, nodes=not tables), tables, about, settings, encoding)
 
 
 def user_graphs_of(
@@ -135,6 +135,10 @@ def _set_of(
 
 def _check_said(column: str | None, edges: _Part, nodes: Sequence[_Part], folder: bool) -> None:
     """Complain if no table says which graph a row is of; of a folder the node table must, and of several all."""
+    if column is None and edges.graph is None:
+        raise InputError(
+            f"{edges.table.name}: given as a set of graphs, expected --graph with the column that tells them"
+        )
     asked = [part.table for part in nodes if part.graph is None]
     if column is not None and asked and (folder or (edges.graph is not None and len(asked) < len(nodes))):
         asked[0].check(column, "--graph")
