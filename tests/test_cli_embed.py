@@ -70,6 +70,59 @@ def test_every_column_has_its_option(folder, capsys):
     assert not (folder / "runs" / "edges" / "report.html").exists()
 
 
+@pytest.fixture
+def many(folder):
+    """Many small graphs, as a folder of edge lists and as one table."""
+    (folder / "many").mkdir()
+    rows = []
+    for index in range(12):
+        n = 3 + index % 4
+        ring = pl.DataFrame({"source": range(n), "target": [(i + 1) % n for i in range(n)]})
+        ring.write_csv(folder / "many" / f"g{index:02}.csv")
+        rows.append(ring.with_columns(graph=pl.lit(f"g{index:02}")))
+    pl.concat(rows).write_csv(folder / "rows.csv")
+    pl.DataFrame({"graph": [f"g{i:02}" for i in range(12)], "even": [i % 2 for i in range(12)]}).write_csv("graphs.csv")
+    return folder
+
+
+def test_embed_a_folder_then_others_with_the_model_then_the_report(many, capsys):
+    (many / "many" / "readme.md").write_text("nothing")
+    girl("embed", "many/", "--graphs", "graphs.csv", "--label", "even", "--out", "e.csv", *SMALL)
+    said = " ".join(capsys.readouterr().out.split())
+    for words in ("graphs │ 12", "3 to 6, 4.5 on average", "1 other file is left out of many", "e.csv (12 × 24)"):
+        assert words in said
+    ids, vectors = read_embeddings(many / "e.csv")
+    assert (ids.name, ids.to_list()) == ("graph", [f"g{index:02}" for index in range(12)])
+    girl("embed", "rows.csv", "--graph", "graph", "--model", "runs/many", "--run", "again", "--no-report")
+    assert np.allclose(read_embeddings(many / "again" / "embeddings.parquet")[1], vectors, atol=1e-5)
+    (many / "runs" / "many" / "report.html").unlink()
+    girl("report", "runs/many", "--out", "page.html")
+    assert "Each point is a graph" in (many / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [
+        (["rows.csv", "--graph", "grahp"], ["rows.csv", "grahp", "did you mean 'graph'", "--graph"]),
+        (["rows.csv", "--graphs", "graphs.csv"], ["--graphs", "--graph"]),
+        (
+            ["rows.csv", "--graph", "graph", "--graphs", "graphs.csv", "--label", "odd"],
+            ["graphs.csv", "odd", "--label"],
+        ),
+        (["many", "--structure", "positions"], ["positions", "roles"]),
+        (["many", "--nodes", "nodes.csv"], ["nodes.csv", "--graph"]),
+        (["many", "--label", "even"], ["--label", "--graphs"]),
+        (["runs"], ["runs", "no such file"]),
+    ],
+)
+def test_a_mistake_about_many_graphs_is_one_line_and_nothing_is_written(many, capsys, tokens, words):
+    before = sorted(many.rglob("*"))
+    said = complaint(capsys, "embed", *tokens)
+    for word in words:
+        assert word in said
+    assert sorted(many.rglob("*")) == before
+
+
 @pytest.mark.parametrize(
     ("tokens", "words"),
     [

@@ -179,17 +179,22 @@ CHILD = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-import girl
-from test_embedding import LONG, tables
-edges, nodes = tables()
-girl.embed(edges, nodes, folder=Path(sys.argv[1]), options=LONG, report=False)
+import test_embedding
+test_embedding.embed_long(Path(sys.argv[1]), sys.argv[3])
 """
 LONG = SMALL | {"epochs": 200, "save_every": 1}
 
 
-def test_a_killed_run_goes_on_to_the_same_vectors(tmp_path):
+def embed_long(folder, what):
+    graph = tables() if what == "one graph" else molecules()[:2]
+    settings = None if what == "one graph" else InputSettings(graph="molecule")
+    girl.embed(*graph, folder=folder, settings=settings, options=LONG, report=False)
+
+
+@pytest.mark.parametrize("what", ["one graph", "a set of graphs"])
+def test_a_killed_run_goes_on_to_the_same_vectors(what, tmp_path):
     here = str(__file__).rsplit("/", 1)[0]
-    command = [sys.executable, "-c", CHILD, str(tmp_path / "run"), here]
+    command = [sys.executable, "-c", CHILD, str(tmp_path / "run"), here, what]
     child = subprocess.Popen(command)
     checkpoints = tmp_path / "run" / "checkpoints"
     while child.poll() is None and not (checkpoints.exists() and any(checkpoints.iterdir())):
@@ -198,7 +203,7 @@ def test_a_killed_run_goes_on_to_the_same_vectors(tmp_path):
     child.wait()
     assert not (tmp_path / "run" / "embeddings.parquet").exists()
     for name in ("run", "straight"):
-        girl.embed(*tables(), folder=tmp_path / name, options=LONG, report=False)
+        embed_long(tmp_path / name, what)
     found = [read_embeddings(tmp_path / name / "embeddings.parquet")[1] for name in ("run", "straight")]
     assert np.array_equal(*found)
 
@@ -214,3 +219,106 @@ def test_a_report_on_a_named_graph(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "digits" in text
     assert torch.isfinite(run.embed(whole)).all()
+
+
+def molecules(count=20, seed=0):
+    """Rings and paths of atoms, as tables of edges, of nodes and of graphs."""
+    rng = np.random.default_rng(seed)
+    edges, nodes, graphs = [], [], []
+    for index in range(count):
+        name, n, ring = f"m{index}", int(rng.integers(4, 8)), index % 2
+        edges += [(name, i, i + 1) for i in range(n - 1)] + ([(name, n - 1, 0)] if ring else [])
+        nodes += [(name, i, "CNO"[int(rng.integers(3))]) for i in range(n)]
+        graphs.append((name, ["path", "ring"][ring], n))
+    return (
+        pl.DataFrame(edges, schema=["molecule", "source", "target"], orient="row"),
+        pl.DataFrame(nodes, schema=["molecule", "id", "atom"], orient="row"),
+        pl.DataFrame(graphs, schema=["molecule", "shape", "atoms"], orient="row"),
+    )
+
+
+MOLECULE = InputSettings(graph="molecule", label="shape")
+
+
+@pytest.fixture
+def molecule_files(tmp_path):
+    for frame, name in zip(molecules(), ("edges", "nodes", "graphs"), strict=True):
+        frame.write_csv(tmp_path / f"{name}.csv")
+    return tmp_path
+
+
+def embed_set(files, **extra):
+    options = {"settings": MOLECULE, "options": SMALL} | extra
+    return girl.embed(files / "edges.csv", files / "nodes.csv", graphs=files / "graphs.csv", **options)
+
+
+@pytest.mark.parametrize("out", ["e.parquet", "e.csv", "e.npy", "e.h5ad"])
+def test_a_set_of_graphs_has_a_row_for_each(out, molecule_files):
+    made = embed_set(molecule_files, out=molecule_files / out, folder=molecule_files / "run", report=out == "e.csv")
+    assert made.vectors.shape == (20, 24)
+    assert made.run.recipe.encoder.conv == "gin"
+    ids, vectors = read_embeddings(molecule_files / out)
+    assert ids.to_list() == [f"m{index}" for index in range(20)]
+    assert np.allclose(vectors, made.vectors, atol=1e-6)
+    in_memory = girl.embed(*molecules()[:2], graphs=molecules()[2], settings=MOLECULE, options=SMALL)
+    assert np.array_equal(in_memory.vectors, made.vectors)
+    if made.report is not None:
+        page = made.report.read_text(encoding="utf-8")
+        assert "Each point is a graph" in page
+        assert "number of edges" in page
+        # The report is made anew from the folder alone, to the byte.
+        made.report.unlink()
+        assert report_run(molecule_files / "run").read_text(encoding="utf-8") == page
+
+
+def test_a_model_of_a_set_embeds_other_graphs(molecule_files):
+    made = embed_set(molecule_files, folder=molecule_files / "run", report=False)
+    edges, nodes, _ = molecules()
+    few = ["m3", "m4"]
+    some = [frame.filter(pl.col("molecule").is_in(few)) for frame in (edges, nodes)]
+    other = girl.embed(*some, model=molecule_files / "run", settings=InputSettings(graph="molecule"))
+    assert np.allclose(other.vectors, made.vectors[3:5], atol=1e-5)
+    with pytest.raises(InputError, match="trained on a set of graphs, given one graph"):
+        girl.embed(edges.drop("molecule"), model=molecule_files / "run")
+    people = girl.embed(*tables(), options=SMALL, folder=molecule_files / "one", report=False)
+    assert not people.graph.is_set
+    with pytest.raises(InputError, match="trained on one graph, given a set of graphs"):
+        girl.embed(*some, model=molecule_files / "one", settings=InputSettings(graph="molecule"))
+    with pytest.raises(InputError, match="atom"):
+        girl.embed(
+            some[0], some[1].drop("atom"), model=molecule_files / "run", settings=InputSettings(graph="molecule")
+        )
+
+
+def test_a_graphs_roles_do_not_depend_on_the_others(molecule_files):
+    settings = InputSettings(graph="molecule")
+    made = girl.embed(
+        molecule_files / "edges.csv", settings=settings, options=SMALL, folder=molecule_files / "run", report=False
+    )
+    assert made.graph.counts["columns from the graph itself"] == made.graph.data.x.shape[1] == 9
+    some = molecules()[0].filter(pl.col("molecule") == "m7")
+    alone = girl.embed(some, model=molecule_files / "run", settings=settings)
+    assert np.allclose(alone.vectors, made.vectors[7], atol=1e-5)
+    for structure in ("positions", "both"):
+        with pytest.raises(InputError, match=f"given {structure} for a set of graphs, expected roles"):
+            girl.embed(some, settings=settings, structure=structure)
+    with pytest.raises(InputError, match="given none for a graph without features, expected roles"):
+        girl.embed(some, settings=settings, structure="none")
+
+
+def test_labels_of_graphs_never_reach_the_embedding(molecule_files):
+    edges, nodes, graphs = molecules()
+    first = embed_set(molecule_files)
+    shuffled = graphs.with_columns(pl.col("shape").shuffle(seed=1), atoms=0)
+    second = girl.embed(edges, nodes, graphs=shuffled, settings=MOLECULE, options=SMALL)
+    assert np.array_equal(first.vectors, second.vectors)
+
+
+def test_a_table_of_graphs_needs_graphs(molecule_files):
+    edges, nodes, graphs = molecules()
+    with pytest.raises(InputError, match="--graphs: given a table of graphs for one graph"):
+        girl.embed(edges, nodes, graphs=graphs)
+    with pytest.raises(InputError, match="graphs: given a file for edges in memory"):
+        girl.embed(edges, nodes, graphs=molecule_files / "graphs.csv", settings=MOLECULE)
+    with pytest.raises(InputError, match="graphs: given a table in memory for edges in"):
+        girl.embed(molecule_files / "edges.csv", graphs=graphs, settings=MOLECULE)

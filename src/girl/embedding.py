@@ -1,8 +1,9 @@
-"""A user's own graph, from files to embeddings and a report: what ``girl embed`` does."""
+"""A user's own graph, or set of graphs, from files to embeddings and a report: what ``girl embed`` does."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,13 @@ import torch
 from numpy.typing import NDArray
 from rich.console import Console
 from torch import Tensor
-from torch_geometric.data import Data
 
 from girl.data.columns import Encoding
 from girl.data.compact import compact
 from girl.data.output import as_table, check_output, write_embeddings
 from girl.data.place import LARGE, STRUCTURES, Structure, StructureEncoding
 from girl.data.usergraph import InputSettings, UserGraph, read_user_graph, user_graph_of
+from girl.data.usergraphs import read_user_graphs, user_graphs_of
 from girl.errors import InputError
 from girl.phases import phase
 from girl.report.runs import keep_inputs, report_run
@@ -41,7 +42,7 @@ WHOLE = 100_000
 
 @dataclass(frozen=True)
 class Embedded:
-    """Embeddings of a graph, and all that they came from."""
+    """Embeddings of a graph's nodes, or of the graphs of a set, and all that they came from."""
 
     graph: UserGraph
     vectors: NDArray[np.floating[Any]]
@@ -53,7 +54,7 @@ class Embedded:
 
     @property
     def ids(self) -> pl.Series:
-        """The nodes, as they were given."""
+        """The nodes, or the graphs of a set, as they were given."""
         return self.graph.ids
 
     def table(self) -> pl.DataFrame:
@@ -76,6 +77,7 @@ def embed(
     edges: Path | str | pl.DataFrame,
     nodes: Source | Sequence[Source] | None = None,
     *,
+    graphs: Source | None = None,
     out: Path | str | None = None,
     folder: Path | str | None = None,
     model: Path | str | None = None,
@@ -89,18 +91,23 @@ def embed(
     device: str = "auto",
     console: Console | None = None,
 ) -> Embedded:
-    """Embeddings of a graph that is given as an edge list and, maybe, a node table.
+    """Embeddings of a graph that is given as an edge list and, maybe, a node table; or of a set of graphs.
+
+    A set is a folder of files, or tables with a column that says which graph a row belongs to (``settings.graph``);
+    there is then a row for each graph.
 
     Args:
-        edges: a file, or a table in memory.
+        edges: a file, a table in memory, or a folder with a file for each graph.
         nodes: a file or table with a row for each node, or several; without it, features come from the graph itself.
+        graphs: of a set, a file or table with a row for each graph, in the order that is wanted: labels for the report.
         out: file for the embeddings; its suffix says which kind.
         folder: the run's folder (model, config, history, report); nothing is kept without it.
         model: folder of an earlier run, whose model is used instead of training one.
         settings: which columns are what.
         structure: columns made from the graph itself: roles (degrees, returning walks), positions (eigenvectors), both,
-            none, or auto: both if there are no other features.
-        recipe: auto (by the size of the graph), a shipped recipe, a file or a :class:`~girl.train.recipe.Recipe`.
+            none, or auto: both if there are no other features. Of a set of graphs, roles or none.
+        recipe: auto (by the size of the graph; of a set, graphs), a shipped recipe, a file or a
+            :class:`~girl.train.recipe.Recipe`.
         options: settings that override the recipe's.
         half: whether the embeddings are written as 16-bit floats.
         report: whether a report is written to the folder.
@@ -120,21 +127,22 @@ def embed(
     if known is not None and "input" not in known.about:
         raise InputError(f"{model}: its graph was a named dataset, expected a run of `girl embed`")
     with phase(console, "reading"):
-        graph = _read(edges, nodes, settings or InputSettings(), known)
+        graph = _read(edges, nodes, graphs, settings or InputSettings(), known)
     with phase(console, "features"):
         saved = None if known is None else known.about["input"]["structure"]
         before = None if saved is None else StructureEncoding.from_dict(saved)
         graph, made = with_structure(graph, structure, before, replay=known is not None)
     data = graph.data
     if known is None:
-        full = _recipe(recipe, options or {}, data.num_nodes, graph.directed)
+        full = _recipe(recipe, options or {}, graph)
         whole = batch_of(data, full.encoder, device_of(device))
         about = {
             "input": {
                 "encoding": None if graph.encoding is None else graph.encoding.to_dict(),
                 "structure": None if made is None else made.to_dict(),
                 "directed": graph.directed,
-            },
+            }
+            | ({"graphs": True} if graph.is_set else {}),
         }
         run = pretrain(whole, full, out=folder, resume=resume, about=about, console=console)
     else:
@@ -161,23 +169,46 @@ def embed(
 
 
 def _read(
-    edges: Source, nodes: Source | Sequence[Source] | None, settings: InputSettings, known: Run | None
+    edges: Source,
+    nodes: Source | Sequence[Source] | None,
+    graphs: Source | None,
+    settings: InputSettings,
+    known: Run | None,
 ) -> UserGraph:
+    several = settings.graph is not None or (isinstance(edges, Path | str) and Path(edges).is_dir())
+    if graphs is not None and not several:
+        raise InputError(
+            "--graphs: given a table of graphs for one graph; name the column that says which graph a row belongs to "
+            "by --graph, or give a folder of graphs"
+        )
     encoding = None
     if known is not None:
         settings = replace(settings, directed=known.about["input"]["directed"])
         saved = known.about["input"]["encoding"]
         encoding = None if saved is None else Encoding.from_dict(saved)
+        trained, asked = (
+            "a set of graphs" if one else "one graph" for one in (known.about["input"].get("graphs", False), several)
+        )
+        if trained != asked:
+            raise InputError(f"model: it was trained on {trained}, given {asked}, expected the same; train on this one")
     tables = [] if nodes is None else [nodes] if isinstance(nodes, Path | str | pl.DataFrame) else list(nodes)
     frames = [table for table in tables if isinstance(table, pl.DataFrame)]
     if isinstance(edges, pl.DataFrame):
         if len(frames) < len(tables):
             raise InputError("nodes: given a file for edges in memory, expected tables in memory too")
-        return user_graph_of(edges, frames, settings, encoding)
+        if not several:
+            return user_graph_of(edges, frames, settings, encoding)
+        if not isinstance(graphs, pl.DataFrame | None):
+            raise InputError("graphs: given a file for edges in memory, expected a table in memory too")
+        return user_graphs_of(edges, frames, graphs, settings, encoding)
     paths = [Path(table) for table in tables if isinstance(table, Path | str)]
     if len(paths) < len(tables):
         raise InputError(f"nodes: given a table in memory for edges in {edges}, expected files too")
-    return read_user_graph(Path(edges), paths, settings, encoding)
+    if not several:
+        return read_user_graph(Path(edges), paths, settings, encoding)
+    if isinstance(graphs, pl.DataFrame):
+        raise InputError(f"graphs: given a table in memory for edges in {edges}, expected a file too")
+    return read_user_graphs(Path(edges), paths, None if graphs is None else Path(graphs), settings, encoding)
 
 
 def with_structure(
@@ -191,24 +222,25 @@ def with_structure(
         known: how they were made of the graph that a model was trained on.
         replay: whether they are to be made as ``known`` says: none, if that is None.
     """
-    data, n = graph.data, len(graph.ids)
+    data, n = graph.data, graph.data.num_nodes
+    of = data.graph if graph.is_set else None
     if replay:
         made = known
         if made is None:
             return graph, None
-        columns = made.apply(data.edge_index, n, graph.directed)
+        columns = made.apply(data.edge_index, n, graph.directed, graph=of)
     else:
-        wanted = ("both" if data.x is None else "none") if structure == "auto" else structure
+        usual: Structure = "roles" if graph.is_set else "both"
+        wanted = (usual if data.x is None else "none") if structure == "auto" else structure
         if wanted == "none":
             if data.x is None:
-                raise InputError(
-                    "structure: given none for a graph without features, expected roles, positions or both"
-                )
+                which = "roles" if graph.is_set else "roles, positions or both"
+                raise InputError(f"structure: given none for a graph without features, expected {which}")
             return graph, None
-        made, columns, _ = StructureEncoding.fit(wanted, data.edge_index, n, graph.directed, data.edge_weight)
-    x = _beside(data.x, columns)
+        made, columns, _ = StructureEncoding.fit(wanted, data.edge_index, n, graph.directed, data.edge_weight, graph=of)
     counts = graph.counts | {"columns from the graph itself": columns.shape[1]}
-    data = Data(x=x, edge_index=data.edge_index, edge_weight=data.edge_weight)
+    data = copy(data)
+    data.x = _beside(data.x, columns)
     return replace(graph, data=data, counts=counts), made
 
 
@@ -222,10 +254,10 @@ def _beside(x: Tensor | None, columns: NDArray[np.float32]) -> Tensor:
     return compact(scipy.sparse.hstack([known, scipy.sparse.csr_matrix(columns)], format="csr"))
 
 
-def _recipe(recipe: str | Recipe, options: dict[str, Any], nodes: int, directed: bool) -> Recipe:
+def _recipe(recipe: str | Recipe, options: dict[str, Any], graph: UserGraph) -> Recipe:
     if recipe == "auto":
-        base = recipe_for(nodes)
+        base = find_recipe("graphs") if graph.is_set else recipe_for(graph.data.num_nodes)
     else:
         base = recipe if isinstance(recipe, Recipe) else find_recipe(recipe)
         base = base.with_values({"normalise": "none"})
-    return base.with_values({"directed": directed} | options, "options")
+    return base.with_values({"directed": graph.directed} | options, "options")

@@ -134,7 +134,22 @@ def test_sets_of_graphs_are_learned_and_judged_as_graphs(girl):
     assert done.returncode == 0, done.stderr
     for word in ("bag of nodes", "untrained encoder", "graphcl", "svm", "10-fold"):
         assert word in done.stdout
-    for command in (["report", "molecules"], ["train", "mutag"], ["datasets", "export", "mutag"]):
+    for command, words in (
+        (["report", "molecules"], "given a run of graphcl, expected one of GIRL"),
+        (["train", "mutag"], "given a set of 188 graphs"),
+    ):
         refused = girl(*command)
         assert refused.returncode == 2
-        assert "given a set of 188 graphs" in refused.stderr
+        assert words in refused.stderr
+
+
+def test_a_set_of_graphs_has_a_report(girl):
+    done = girl("pretrain", "mutag", "--hidden", "8", "--epochs", "2", "--out", "set")
+    assert done.returncode == 0, done.stderr
+    assert "girl report set" in done.stdout
+    done = girl("report", "set")
+    assert done.returncode == 0, done.stderr
+    page = (girl.folder / "set" / "report.html").read_text(encoding="utf-8")
+    for words in ("Each point is a graph", "bag of nodes", "188 labelled graphs", "number of nodes"):
+        assert words in page
+    assert "Is the graph in it?" not in page

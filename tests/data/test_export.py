@@ -7,6 +7,7 @@ import torch
 from girl import datasets
 from girl.data.export import export_graph
 from girl.data.usergraph import InputSettings, read_user_graph
+from girl.data.usergraphs import read_user_graphs
 from girl.nn.graph import Graph
 
 
@@ -27,3 +28,14 @@ def test_what_is_exported_is_read_back_as_the_same_graph(name, mirror, cache, tm
     if dataset.data.x.layout != torch.strided:
         used = dataset.data.x.to_dense().any(0)
         assert torch.equal(found.data.x.to_dense() != 0, dataset.data.x.to_dense()[:, used] != 0)
+
+
+def test_a_set_of_graphs_is_read_back_as_the_same_set(mirror, cache, tmp_path):
+    dataset = datasets.load("mutag", cache, mirror)
+    edges, nodes, graphs = export_graph(dataset, tmp_path)
+    found = read_user_graphs(edges, [nodes], graphs, InputSettings(graph="graph", label="label"))
+    assert found.ids.to_list() == list(range(188))
+    assert found.table["label"].to_list() == dataset.data.y.tolist()
+    assert torch.equal(found.data.graph, dataset.data.graph)
+    expected = Graph.from_edges(dataset.data.edge_index, dataset.data.num_nodes)
+    assert torch.equal(Graph.from_edges(found.data.edge_index, found.data.num_nodes).edge_index, expected.edge_index)

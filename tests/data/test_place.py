@@ -46,6 +46,32 @@ def test_returns_are_those_of_random_walks():
     assert np.allclose(x[:, 0], np.log1p(a.sum(axis=1)))
 
 
+def test_roles_of_small_graphs_of_a_set_are_exact():
+    sizes = [1, 5, PROBES, 20]
+    starts = np.cumsum([0, *sizes])
+    edges = torch.cat([random_edges(n, 3 * n, seed=n) + int(at) for n, at in zip(sizes, starts, strict=False)], 1)
+    graph = torch.repeat_interleave(torch.arange(4), torch.tensor(sizes))
+    x, names = roles(edges, sum(sizes), graph=graph)
+    a = adjacency_of(edges, sum(sizes)).toarray().astype(float)
+    walk = a / np.maximum(a.sum(axis=1, keepdims=True), 1)
+    for steps in range(2, WALK + 1):
+        exact = np.linalg.matrix_power(walk, steps).diagonal()
+        assert np.allclose(x[:, names.index(f"returns after {steps} steps")] ** 2, exact, atol=1e-5)
+
+
+@given(st.lists(st.sampled_from([1, 3, PROBES, PROBES + 1, 90]), min_size=1, max_size=4))
+@settings(max_examples=15, deadline=None)
+def test_roles_of_a_graph_are_the_same_in_any_set(sizes):
+    starts = np.cumsum([0, *sizes])
+    parts = [random_edges(n, 2 * n, seed=n) for n in sizes]
+    edges = torch.cat([part + int(at) for part, at in zip(parts, starts, strict=False)], 1)
+    graph = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+    together, _ = roles(edges, sum(sizes), graph=graph)
+    for n, part, at in zip(sizes, parts, starts, strict=False):
+        alone, _ = roles(part, n, graph=torch.zeros(n, dtype=torch.long))
+        assert np.allclose(together[at : at + n], alone, atol=1e-5)
+
+
 def test_directions_are_roles_of_their_own():
     edges = torch.tensor([[0, 1, 2], [3, 3, 3]])
     x, names = roles(edges, 4, directed=True)

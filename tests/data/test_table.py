@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from girl.data.table import open_table
+from girl.data.table import Table, open_table, stacked
 from girl.errors import InputError
 
 FRAME = pl.DataFrame({"id": [3, 1, 2], "age": [1.5, None, 4.0], "name": ["a, b", 'c "d"', "é"]})
@@ -170,3 +170,18 @@ def test_unknown_columns_and_missing_ids(tmp_path):
         table.check("zzzz", "--weight")
     with pytest.raises(InputError, match=r"t\.csv: row 3, column 'age': an id is missing; fill it in or drop the row"):
         table.ids("age")
+
+
+def test_tables_one_below_another(tmp_path):
+    frames = [FRAME, FRAME.with_columns(age=pl.Series([1, 2, 3])), FRAME.clear(), FRAME.with_columns(id=pl.lit("007"))]
+    tables = [Table.of(frame, f"t{index}") for index, frame in enumerate(frames)]
+    table, of = stacked(tables, "all")
+    assert of.tolist() == [0, 0, 0, 1, 1, 1, 3, 3, 3]
+    assert table.read(["age"])["age"].to_list() == [1.5, None, 4.0, 1.0, 2.0, 3.0, 1.5, None, 4.0]
+    assert table.ids("id").to_list() == ["3", "1", "2"] * 2 + ["007"] * 3
+    assert str(table.error(4, "age", "is odd")) == "t1: row 2, column 'age': is odd"
+    with pytest.raises(InputError, match="t1: lacks the column 'age', which t0 has"):
+        stacked([tables[0], Table.of(FRAME.drop("age"), "t1")], "all")
+    lists = Table.of(FRAME.with_columns(age=pl.Series([[1], [2], [3]])), "t9")
+    with pytest.raises(InputError, match=r"t9: column 'age': given List\(Int64\), expected Float64 as in t0"):
+        stacked([tables[0], tables[1], lists], "all")[0].read()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from girl.errors import InputError
-from girl.evaluate.likeness import GIRL, RAW, UNTRAINED
+from girl.evaluate.likeness import BAG, GIRL, RAW, UNTRAINED
 from girl.evaluate.quality import constant_columns, effective_rank, measure, repeated_rows
 
 
@@ -129,3 +129,17 @@ def test_the_same_seed_gives_the_same_numbers(blobs):
 def test_mistakes_are_named(change, message):
     with pytest.raises(InputError, match=message):
         measure(**({"embedding": noise(5, 2), "edge_index": torch.zeros(2, 0)} | change))
+
+
+def test_graphs_of_a_set_are_held_against_their_labels_only():
+    h = noise(100, 6)
+    labels = [str(int(one > 0)) for one in h[:, 0].tolist()]
+    found = measure(h, None, features=h[:, 1:], untrained=noise(100, 6, 1), labels=labels)
+    assert found.unit == "graph"
+    assert not found.likeness
+    assert found.chance.links is None
+    assert list(found.probed.accuracy) == [BAG, UNTRAINED, GIRL]
+    assert found.probed.accuracy[GIRL].mean > 0.9 > found.probed.accuracy[BAG].mean
+    same = measure(torch.ones(100, 6), None, labels=["a"] * 100)
+    assert same.warnings == ["All rows are the same: the embedding says nothing about any graph."]
+    assert "5 known graphs each" in same.unprobed

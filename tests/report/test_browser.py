@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Page as Tab
-from test_page import HOSTILE, make_report
+from test_page import HOSTILE, make_report, make_set_report
 
 from girl.report.page import ReportData, write_report
 
@@ -293,3 +293,26 @@ def test_it_prints_and_the_screen_is_as_before(tab, tmp_path):
     tab.wait_for_selector("#plot[data-scheme=dark]")  # it was drawn light for the sheet
     assert tab.evaluate("document.getElementById('plot')._fullLayout.width") == before
     assert tab.evaluate(COLOURS) == colours
+
+
+def test_a_graph_of_a_set_is_chosen_and_its_nearest_are_listed(browser, tmp_path):
+    report = make_set_report()
+    write_report(tmp_path / "set.html", report)
+    desk = Watched(browser, tmp_path / "set.html", viewport={"width": 1200, "height": 900})
+    tab = desk.tab
+    assert tab.locator("#plot .scatterlayer .point").count() == 40
+    tab.fill("#search", "graph 12")
+    tab.keyboard.press("Enter")
+    assert tab.locator("#chosen-id").inner_text() == "graph 12"
+    assert listed(tab, "near") == [report.ids[other] for other in data_of(tab)["near"][12]]
+    row = tab.locator("#chosen-row").inner_text()
+    assert "number of nodes" in row
+    assert "22" in row
+    assert tab.locator("#joined").count() == 0
+    assert "Numbers are cosine similarities" in tab.locator("#chosen-words").inner_text()
+    tab.click("#closer")
+    tab.locator("#near button").first.click()
+    assert tab.locator("#chosen-id").inner_text() == report.ids[data_of(tab)["near"][12][0]]
+    tab.select_option("#colour", label="number of edges")
+    assert len(set(tab.evaluate(COLOURS))) > 10
+    desk.check()

@@ -61,6 +61,20 @@ def make_report(n: int = 90, **changes: object) -> ReportData:
     return ReportData(**given)
 
 
+def make_set_report(n: int = 40, **changes: object) -> ReportData:
+    """A report on a set of graphs."""
+    sizes = {"nodes": np.arange(10, 10 + n), "edges": np.arange(20, 20 + n)}
+    h, _, group = communities(n)
+    names = [["red", "green", "blue"][g] for g in group.tolist()]
+    given = {
+        "ids": [HOSTILE, *(f"graph {i}" for i in range(1, n))],
+        "edge_index": None,
+        "sizes": sizes,
+        "quality": measure(h, None, features=h[:, :2], labels=names),
+    }
+    return make_report(n, **given | changes)
+
+
 class Page(HTMLParser):
     """What a browser would see: elements with their attributes, and their text."""
 
@@ -255,9 +269,38 @@ def test_a_report_that_fails_leaves_the_old_one(report, tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_of_a_set_each_point_is_a_graph():
+    seen = Page(render(make_set_report()))
+    data = seen.data
+    assert data["unit"] == "graph"
+    assert [column["name"] for column in data["columns"][:4]] == [
+        "team",
+        "cluster (k-means)",
+        "number of nodes",
+        "number of edges",
+    ]
+    assert data["columns"][3]["values"][:2] == [20, 21]
+    assert not {"joined", "degree", "likeness"} & set(data)
+    words = " ".join(seen.words.split())
+    for told in ("Each point is a graph", "Graphs by their number of nodes", "bag of nodes", "one row for each graph"):
+        assert told in words
+    for other in ("Is the graph in it?", "Neighbours in the graph", "raw features", "nearest within", "each node:"):
+        assert other not in words
+    parts = [a["id"] for tag, a in seen.elements if tag == "section" and "id" in a]
+    assert parts == ["data", "training", "map", "quality", "use"]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_small_sets_have_a_page(n):
+    h = np.random.default_rng(0).normal(size=(n, 4)).astype(np.float32)
+    bare = {"columns": pl.DataFrame(), "label": None, "embedding": h, "quality": measure(h, None)}
+    assert len(Page(render(make_set_report(n, **bare))).data["ids"]) == n
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"edge_index": None}, "expected edges of nodes, or sizes of graphs"),
         ({"ids": []}, "no nodes"),
         ({"ids": ["a", "b"]}, "expected 2 rows"),
         ({"columns": pl.DataFrame({"team": ["red"]})}, "given 1 rows, expected 90"),

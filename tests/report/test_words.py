@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from girl.report.words import degree_bars, number, percent, training
+from girl.report.words import degree_bars, number, percent, size_bars, training
 
 
 @pytest.mark.parametrize("most", [0, 1, 10, 11, 1000])
@@ -15,6 +15,22 @@ def test_every_node_is_in_one_bar_of_degrees(most):
     bars = degree_bars(degree)
     assert sum(count for _, count, _ in bars) == 500
     assert max(share for _, _, share in bars) == 1
+
+
+@pytest.mark.parametrize(("least", "most"), [(1, 1), (3, 9), (10, 28), (97, 403), (1000, 7999), (2, 5000)])
+def test_every_graph_is_in_one_bar_of_sizes(least, most):
+    sizes = np.random.default_rng(0).integers(least, most + 1, 500)
+    sizes[:2] = least, most
+    bars = size_bars(sizes)
+    assert sum(count for _, count, _ in bars) == 500
+    assert max(share for _, _, share in bars) == 1
+    assert len(bars) <= 14
+    assert bars[0][1]
+    assert bars[-1][1]
+
+
+def test_sizes_that_are_alike_stand_in_even_steps():
+    assert [name for name, _, _ in size_bars(np.array([10, 28, 17]))][:2] == ["10–11", "12–13"]
 
 
 def test_training_is_told_in_words():

@@ -109,9 +109,11 @@ def export(
 ) -> None:
     """Write a dataset as the files that `girl embed` reads: OUT/edges.csv and OUT/nodes.parquet.
 
+    Of a set of graphs also OUT/graphs.csv, with the graphs' labels.
+
     Args:
         name: as `girl datasets` lists it.
-        out: folder for the two files; by default one of the dataset's name.
+        out: folder for the files; by default one of the dataset's name.
         data_root: folder of fetched data; GIRL_DATA, or the user's cache folder, if not given.
         mirror: folder of raw files to copy from; GIRL_MIRROR if not given.
     """
@@ -119,10 +121,10 @@ def export(
     from girl.data.export import export_graph
 
     found = named.load(name, data_root, mirror)
-    found.check_nodes("the export")
-    edges, nodes = export_graph(found, out or Path(found.name))
+    edges, nodes, *graphs = export_graph(found, out or Path(found.name))
     _say(found)
-    say(f"next: girl embed {edges} --nodes {nodes} --label label")
+    more = "".join(f" --graph graph --graphs {path}" for path in graphs)
+    say(f"next: girl embed {edges} --nodes {nodes}{more} --label label")
 
 
 def _say(found: NodeDataset) -> None:

@@ -28,6 +28,7 @@ def embed(
     /,
     *,
     nodes: Annotated[list[Path] | None, Parameter(group=DATA, consume_multiple=True, negative="")] = None,
+    graphs: Annotated[Path | None, Parameter(group=DATA)] = None,
     model: Annotated[Path | None, Parameter(group=DATA)] = None,
     structure: Annotated[Literal["auto", "none", "roles", "positions", "both"], Parameter(group=DATA)] = "auto",
     out: Annotated[Path | None, Parameter(group=OUT)] = None,
@@ -47,18 +48,25 @@ def embed(
     For example `girl embed edges.csv --nodes nodes.csv --label group --out embeddings.parquet`. Interrupted, the same
     command goes on where it stopped. Labels are for the report only: training never sees them.
 
+    Of many graphs, such as molecules, each gets a vector: give a folder with a file for each (`girl embed molecules/`),
+    or tables with a column that says which graph a row belongs to (`girl embed edges.csv --nodes nodes.csv --graph
+    molecule --graphs molecules.csv --label mutagenic`).
+
     Args:
-        edges: CSV, TSV, Parquet, JSON lines (also .gz), .npz of scipy, GraphML, GML, or .pt of torch_geometric.
+        edges: CSV, TSV, Parquet, JSON lines (also .gz), .npz of scipy, GraphML, GML, or .pt of torch_geometric; or a
+            folder of such files, each a graph.
         nodes: a table with a row for each node, or several of the same nodes; without it, features come from the graph
             itself.
+        graphs: of many graphs, a table with a row for each: their order, and labels for the report.
         model: folder of an earlier run, whose model is used instead of training one.
         structure: columns made from the graph itself: roles (degrees, returning walks), positions (eigenvectors), both,
-            none, or auto: both if there are no other features.
+            none, or auto: both if there are no other features. Of many graphs, roles or none.
         out: file for the embeddings: .parquet, .csv, .tsv, .npy or .h5ad; by default RUN/embeddings.parquet.
-        run: the run's folder (model, config, history, report); by default runs/EDGES.
+        run: the run's folder (model, config, history, report); by default runs/EDGES, named as the file or folder.
         half: write 16-bit floats.
         report: write RUN/report.html.
-        recipe: auto (by the size of the graph), default, paper, or a TOML, YAML or JSON file. Options override it.
+        recipe: auto (by the size of the graph; of many graphs, graphs), default, paper, or a TOML, YAML or JSON file.
+            Options override it.
         resume: go on with an interrupted run (auto), or start anew (never).
         device: cpu, cuda or auto.
         reading: which columns are what.
@@ -69,11 +77,12 @@ def embed(
     from girl.data.usergraph import InputSettings
     from girl.embedding import embed as embed_graph
 
-    folder = run or Path("runs") / edges.name.split(".")[0]
+    folder = run or Path("runs") / (edges.name or edges.resolve().name).split(".")[0]
     values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in given(reading).items()}
     made = embed_graph(
         edges,
         nodes,
+        graphs=graphs,
         out=out,
         folder=folder,
         model=model,
@@ -96,7 +105,8 @@ def embed(
     rows, columns = made.vectors.shape
     where = out or folder / "embeddings.parquet"
     say(f"embeddings: {where} ({rows:,} × {columns})")
-    say(f"model: {folder} (embed another graph with --model {folder})")
+    other = "other graphs" if made.graph.is_set else "another graph"
+    say(f"model: {folder} (embed {other} with --model {folder})")
     if made.report is not None:
         say(f"report: {made.report} (opens in any browser)")
 

@@ -101,7 +101,7 @@ def pretrain(
     save_embedding(out / "embeddings.npy", run.embed(whole))
     ended = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
     say(f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{ended}. Kept in {out}")
-    say(f"next: girl evaluate {out}" + ("" if found.graphs or full.name != "girl" else f", girl report {out}"))
+    say(f"next: girl evaluate {out}" + ("" if full.name != "girl" else f", girl report {out}"))
 
 
 def evaluate(

@@ -225,9 +225,13 @@ def _encode(kind: Kind, column: pl.Series) -> tuple[Block, Any]:
 
 def _names_rows(column: pl.Series) -> bool:
     """Whether a column of whole numbers is called an id and is different for every node."""
-    name = plain(column.name)
-    called = name in ("id", "index", "idx", "unnamed0", "row", "rowid") or column.name.lower().endswith(("_id", " id"))
-    return called and column.dtype.is_integer() and column.n_unique() == len(column) > 1
+    return called_id(column.name) and column.dtype.is_integer() and column.n_unique() == len(column) > 1
+
+
+def called_id(name: str) -> bool:
+    """Whether a column is called as columns of ids or of rows' numbers are."""
+    usual = ("id", "index", "idx", "unnamed0", "row", "rowid")
+    return plain(name) in usual or name.lower().endswith(("_id", " id"))
 
 
 def _side_by_side(blocks: Sequence[Block], rows: int) -> Block:

@@ -1,4 +1,4 @@
-"""A named graph as the files that a user would have: an edge list and a node table."""
+"""A named graph, or set of graphs, as the files that a user would have: an edge list and tables of what is known."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from girl.data.dataset import NodeDataset
 from girl.data.formats import matrix_column
 from girl.files import replacing
 
-EDGES, NODES = "edges.csv", "nodes.parquet"
+EDGES, NODES, GRAPHS = "edges.csv", "nodes.parquet", "graphs.csv"
 
 
-def export_graph(dataset: NodeDataset, folder: Path) -> tuple[Path, Path]:
+def export_graph(dataset: NodeDataset, folder: Path) -> list[Path]:
     """Write ``edges.csv`` (source, target; of an undirected graph each edge once) and ``nodes.parquet``.
 
     The node table has the columns id, label (or labels, a list, where a node has several) and either one for each
-    feature, f0, f1 and so on, or, where most features are zero, ``features``: the list of those that are not.
+    feature, f0, f1 and so on, or, where most features are zero, ``features``: the list of those that are not. Of a set
+    of graphs both also have the column graph, and labels are in a third file, ``graphs.csv`` (graph, label).
 
     Returns:
-        The paths of both.
+        The paths of the files.
     """
     data = dataset.data
     n = data.x.shape[0]
@@ -32,13 +33,23 @@ def export_graph(dataset: NodeDataset, folder: Path) -> tuple[Path, Path]:
         labels = pl.Series("labels", [row.nonzero().flatten().tolist() for row in data.y])
     else:
         labels = pl.Series("label", [str(y) if y >= 0 else None for y in data.y.tolist()], pl.String)
-    table = pl.DataFrame([pl.Series("id", range(n)), labels])
+    table = pl.DataFrame({"id": range(n)})
+    if not dataset.graphs:
+        table = table.with_columns(labels)
     if data.x.layout == torch.strided:
         table = table.hstack(pl.DataFrame(data.x.numpy(), schema=[f"f{i}" for i in range(data.x.shape[1])]))
     else:
         table = table.with_columns(matrix_column("features", data.x))
+    paths = [folder / EDGES, folder / NODES]
+    if dataset.graphs:
+        owner = pl.Series("graph", data.graph.numpy())
+        edges = edges.insert_column(0, owner.gather(edges["source"]))
+        table = table.insert_column(0, owner)
+        with replacing(folder / GRAPHS) as beside:
+            labels.to_frame().insert_column(0, pl.Series("graph", range(dataset.graphs))).write_csv(beside)
+        paths.append(folder / GRAPHS)
     with replacing(folder / EDGES) as beside:
         edges.write_csv(beside)
     with replacing(folder / NODES) as beside:
         table.write_parquet(beside)
-    return folder / EDGES, folder / NODES
+    return paths

@@ -37,6 +37,8 @@ class GraphFile:
     labels: tuple[str, ...] = ()
     """Columns of nodes that are labels by the format's habit: never features."""
     notes: list[str] = field(default_factory=list)
+    x: Tensor | None = None
+    """The matrix that the column ``x`` of nodes was made of, where the file holds one."""
 
 
 def read_graph_file(path: Path, directed: bool = False) -> GraphFile:
@@ -146,10 +148,11 @@ def _torch_data(path: Path, directed: bool) -> GraphFile:
             raise InputError(f"{path}: x has shape {tuple(x.shape)}, expected a row for each of {nodes:,} nodes")
         columns["x"] = matrix_column("x", x.detach())
     y = data.get("y")
-    if isinstance(y, Tensor) and y.shape == (nodes,):
-        columns["y"] = pl.Series("y", y.numpy())
+    if isinstance(y, Tensor) and y.shape in ((nodes,), (1,), (1, 1), ()):  # of the nodes, or of the whole graph
+        columns["y"] = pl.Series("y", y.reshape(-1).expand(nodes).numpy())
     labels = ("y",) if "y" in columns else ()
-    return GraphFile(Table.of(frame, str(path)), _numbered(path, nodes, **columns), labels=labels, notes=notes)
+    table, x = _numbered(path, nodes, **columns), x.detach() if isinstance(x, Tensor) else None
+    return GraphFile(Table.of(frame, str(path)), table, labels=labels, notes=notes, x=x)
 
 
 def _load_data(path: Path) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def node_table(tables: Sequence[Table], edges: Edges, id_column: str | None = No
         name, guess = _choose_id(table, known, id_column)
         notes += guess
         chosen.append(name)
-        columns.append(_unique(table, name))
+        columns.append(unique_ids(table, name))
         _check_met(table, name, columns[-1], known, edges)
     *columns, source, target = alike([*columns, edges.source, edges.target])
     if len(tables) == 1:
@@ -152,7 +152,8 @@ def _met(table: Table, column: str, known: pl.Series) -> float:
     return int(unique.is_in(known.implode()).sum()) / min(len(unique), len(known))
 
 
-def _unique(table: Table, column: str) -> pl.Series:
+def unique_ids(table: Table, column: str) -> pl.Series:
+    """The column as ids, each of which stands there once."""
     found = table.ids(column)
     repeats = (~found.is_first_distinct()).arg_true()
     if len(repeats):

@@ -44,13 +44,23 @@ def adjacency_of(edge_index: Tensor, nodes: int, weight: Tensor | None = None) -
     return half.maximum(half.T).tocsr()
 
 
-def roles(edge_index: Tensor, nodes: int, directed: bool = False, seed: int = 0) -> tuple[Array, list[str]]:
+def roles(
+    edge_index: Tensor, nodes: int, directed: bool = False, seed: int = 0, graph: Tensor | None = None
+) -> tuple[Array, list[str]]:
     r"""What a node's role is in any graph (n × k), and the names of the columns. Not yet standardised.
 
     log(1 + degree) (of both directions, if they differ), the same of the neighbours on average, and the square root of
     the probability that a random walk of 2..8 steps ends where it began. With :math:`S = D^{-1/2}AD^{-1/2}` and random
     signs z these returns are :math:`(S^{a+b})_{ii} = E\,(S^a z)_i (S^b z)_i`: for an even number of steps a mean of
     squares, so that its error is relative.
+
+    Args:
+        edge_index: edges, 2 × m.
+        nodes: n.
+        directed: whether both directions of an edge are told apart.
+        seed: fixes the random signs.
+        graph: of a set of graphs, which of them each node is of (n, sorted); a graph's roles then do not depend on the
+            others, and are exact for graphs of up to 64 nodes.
     """
     adjacency = adjacency_of(edge_index, nodes)
     degree = np.asarray(adjacency.sum(axis=1)).ravel()
@@ -61,8 +71,7 @@ def roles(edge_index: Tensor, nodes: int, directed: bool = False, seed: int = 0)
             columns.append(np.log1p(np.bincount(edge_index[place].cpu().numpy(), minlength=nodes)))
             names.append(name)
     scale = (1 / np.sqrt(np.maximum(degree, 1))).astype(np.float32)[:, None]
-    signs = np.random.default_rng(seed).integers(0, 2, size=(nodes, PROBES), dtype=np.int8)
-    walked = [(2 * signs - 1).astype(np.float32)]
+    walked = [_probes(nodes, seed, graph)]
     for steps in range(2, WALK + 1):
         half = steps - steps // 2
         if len(walked) <= half:
@@ -71,6 +80,20 @@ def roles(edge_index: Tensor, nodes: int, directed: bool = False, seed: int = 0)
         columns.append(np.sqrt(np.clip(returns, 0, None)))
         names.append(f"returns after {steps} steps")
     return np.stack(columns, axis=1).astype(np.float32), names
+
+
+def _probes(nodes: int, seed: int, graph: Tensor | None) -> Array:
+    """Random signs, n × 64; of a set of graphs the same for each, and unit vectors where they are small enough."""
+    sizes = np.array([nodes]) if graph is None else np.bincount(graph.cpu().numpy())
+    signs = np.random.default_rng(seed).integers(0, 2, size=(int(sizes.max(initial=0)), PROBES), dtype=np.int8)
+    found = (2 * signs - 1).astype(np.float32)
+    if graph is None:
+        return found
+    place = np.arange(nodes) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    found = found[place]
+    small = np.repeat(sizes <= PROBES, sizes)
+    found[small] = np.float32(np.sqrt(PROBES)) * np.eye(PROBES, dtype=np.float32)[place[small]]
+    return found
 
 
 def positions(
@@ -150,15 +173,24 @@ class StructureEncoding:
         weight: Tensor | None,
         seed: int = 0,
         count: int | None = None,
+        graph: Tensor | None = None,
     ) -> tuple[StructureEncoding, Array, list[str]]:
-        """The encoding of a graph, its columns (n × k) and their names; ``count`` of them are positions."""
+        """The encoding of a graph, its columns (n × k) and their names; ``count`` of them are positions.
+
+        Of a set of graphs, ``graph`` says which of them each node is of.
+        """
         if structure not in ("roles", "positions", "both"):
             raise InputError(f"structure: given {structure!r}, expected roles, positions or both")
+        if graph is not None and structure != "roles":
+            raise InputError(
+                f"structure: given {structure} for a set of graphs, expected roles: a position in one graph says "
+                "nothing about another graph"
+            )
         made = cls(structure)
         blocks: list[Array] = []
         names: list[str] = []
         if structure != "positions":
-            x, names = roles(edge_index, nodes, directed, seed)
+            x, names = roles(edge_index, nodes, directed, seed, graph)
             spread = x.std(axis=0)
             constant = spread <= 1e-6 * np.maximum(np.abs(x).max(axis=0), 1e-30)
             spread[constant] = 1
@@ -169,14 +201,16 @@ class StructureEncoding:
             names = names + [f"position {i + 1}" for i in range(blocks[-1].shape[1])]
         return made, np.concatenate(blocks, axis=1), names
 
-    def apply(self, edge_index: Tensor, nodes: int, directed: bool, seed: int = 0) -> Array:
+    def apply(
+        self, edge_index: Tensor, nodes: int, directed: bool, seed: int = 0, graph: Tensor | None = None
+    ) -> Array:
         """The columns of another graph, standardised as those of the first."""
         if self.structure != "roles":
             raise InputError(
                 "model: it was trained on positions in its own graph, which say nothing about another graph. Train on "
                 "this one, or train the model with --structure roles, or with a node table"
             )
-        x, names = roles(edge_index, nodes, directed, seed)
+        x, names = roles(edge_index, nodes, directed, seed, graph)
         if len(names) != len(self.mean):
             raise InputError("directed: the model was trained on a graph of the other kind, expected the same kind")
         return ((x - np.array(self.mean, np.float32)) / np.array(self.spread, np.float32)).astype(np.float32)

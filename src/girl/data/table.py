@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from girl.data.cells import CellError, ids, shown, written_ids
 from girl.data.textfile import TEXT, Dialect, open_bytes, read_text, sniff, text_line
@@ -36,6 +38,8 @@ class Table:
     """The line of a row, from 1, as an editor shows it; the number of the row where there are no lines."""
     headless: bool = False
     """The file has no header: the names of the columns were made up."""
+    file: Callable[[int], str] | None = None
+    """Of a table that several files make, the file of a row."""
 
     @classmethod
     def of(cls, frame: pl.DataFrame, name: str, line: Callable[[int], int] = lambda row: row + 1) -> Table:
@@ -65,7 +69,8 @@ class Table:
 
     def error(self, row: int, column: str, problem: str) -> InputError:
         """What is wrong with a cell, with its place in the file."""
-        return InputError(f"{self.name}: row {self.line(row)}, column {column!r}: {problem}")
+        name = self.name if self.file is None else self.file(row)
+        return InputError(f"{name}: row {self.line(row)}, column {column!r}: {problem}")
 
     def located(self, error: CellError, remedy: str = "") -> InputError:
         """The same error with the cell's place in this file."""
@@ -84,6 +89,64 @@ class Table:
         if close:
             return f"did you mean {' or '.join(map(repr, close))}?"
         return f"its columns are {listed(self.columns)}"
+
+
+def stacked(tables: Sequence[Table], name: str) -> tuple[Table, NDArray[np.int64]]:
+    """Tables one below another, and the table that each row is of; all must have the columns of the first.
+
+    Args:
+        tables: at least one.
+        name: what they are together, for messages.
+    """
+    first = tables[0]
+    for table in tables[1:]:
+        lacking = [column for column in first.columns if column not in table.columns]
+        more = [column for column in table.columns if column not in first.columns]
+        for columns, problem in ((lacking, "lacks"), (more, "has")):
+            if columns:
+                other = "has" if problem == "lacks" else "lacks"
+                raise InputError(
+                    f"{table.name}: {problem} the column {columns[0]!r}, which {first.name} {other}; all files need "
+                    "the same columns: add it where it is missing (empty cells will do), or drop it"
+                )
+    heights = np.array([table.load(table.columns[:1]).height for table in tables])
+    start = np.cumsum(heights) - heights
+    of = np.repeat(np.arange(len(tables)), heights)
+
+    def load(columns: Sequence[str]) -> pl.DataFrame:
+        parts = [table.load(columns) for table in tables]
+        # A table without rows has no kinds of its own.
+        filled = [part for part in parts if part.height] or parts[:1]
+        try:
+            return pl.concat(filled, how="vertical_relaxed")
+        except pl.exceptions.PolarsError as error:
+            raise _other_kind(tables, parts) from error
+
+    def load_ids(column: str) -> pl.Series:
+        return pl.concat([table.load_ids(column).cast(pl.String) for table in tables])
+
+    def line(row: int) -> int:
+        return tables[of[row]].line(row - int(start[of[row]]))
+
+    return Table(name, first.columns, load, load_ids, line, first.headless, lambda row: tables[of[row]].name), of
+
+
+def _other_kind(tables: Sequence[Table], parts: Sequence[pl.DataFrame]) -> InputError:
+    """The first table that has a column of a kind that cannot be put below the others."""
+    kept: pl.DataFrame | None = None
+    for table, part in zip(tables, parts, strict=True):
+        for column in part.columns if kept is not None and part.height else ():
+            assert kept is not None
+            try:
+                pl.concat([kept.select(column), part.select(column)], how="vertical_relaxed")
+            except pl.exceptions.PolarsError:
+                return InputError(
+                    f"{table.name}: column {column!r}: given {part[column].dtype}, expected {kept[column].dtype} as in "
+                    f"{tables[0].name}; write it the same way in all files"
+                )
+        if part.height:
+            kept = part if kept is None else pl.concat([kept, part], how="vertical_relaxed")
+    return InputError(f"{tables[0].name}: its columns cannot be put below those of the other files")
 
 
 def listed(names: Collection[str], most: int = _LISTED) -> str:

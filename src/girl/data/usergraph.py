@@ -44,8 +44,10 @@ class InputSettings:
     """Whether an edge leads from its source to its target only."""
     id: str | None = None
     """Column of the node table with the ids; guessed from usual names and from the ids of the edges if not given."""
+    graph: str | None = None
+    """Column of the edges, of the node table or of both that says which graph a row belongs to: a set of graphs."""
     label: str | None = None
-    """Column of the node table that the report compares with; never trained on."""
+    """Column of the node table (or of the table of graphs) that the report compares with; never trained on."""
     columns: tuple[str, ...] = ()
     """Columns of the node table that become features; all that can if none are given."""
     ignore: tuple[str, ...] = ()
@@ -53,21 +55,21 @@ class InputSettings:
     text: tuple[str, ...] = ()
     """Columns of the node table whose words become features."""
     strict: bool = False
-    """Whether an edge to a node that the node table lacks is an error."""
+    """Whether an edge to a node that the node table lacks is an error, or a graph that the table of graphs lacks."""
 
 
 @dataclass(frozen=True)
 class UserGraph:
-    """A graph with everything that its files say."""
+    """A graph, or a set of graphs, with everything that its files say."""
 
     ids: pl.Series
     """Of n nodes, as given, text or whole numbers, by the name of the table's column: those of the node table in its
-    order, then the others, sorted."""
+    order, then the others, sorted. Of a set, those of its graphs: see :func:`girl.data.usergraphs.read_user_graphs`."""
     data: Data
     """``x`` (n × d, CSR or dense; None without features), ``edge_index`` (2 × m, each edge once, no loops),
-    ``edge_weight`` (m; None without weights)."""
+    ``edge_weight`` (m; None without weights); of a set, also ``graph`` (n, sorted) and ``graphs``, their number."""
     table: pl.DataFrame
-    """The node table as read, n rows; null for nodes that it lacks."""
+    """What is known of each of the ids: the node table as read, or that of graphs; null for those that it lacks."""
     label: str | None
     """The table's column of labels."""
     directed: bool
@@ -77,6 +79,11 @@ class UserGraph:
     """What a summary shows, in order."""
     notes: list[str]
     """What a person should know: guesses made, columns left out and why."""
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it is a set of graphs."""
+        return "graph" in self.data
 
 
 def read_user_graph(
@@ -95,7 +102,7 @@ def read_user_graph(
     """
     paths = [] if nodes is None else [nodes] if isinstance(nodes, Path) else list(nodes)
     tables = [open_table(path, IDS) for path in paths]  # quick, unlike the edges: its mistakes come first
-    return _build(read_edge_file(edges, settings.directed), tables, settings, encoding)
+    return build(read_edge_file(edges, settings.directed), tables, settings, encoding).graph
 
 
 def user_graph_of(
@@ -106,9 +113,13 @@ def user_graph_of(
 ) -> UserGraph:
     """The graph in tables, as :func:`read_user_graph`."""
     frames = [] if nodes is None else [nodes] if isinstance(nodes, pl.DataFrame) else list(nodes)
+    return build(GraphFile(Table.of(edges, "edges")), tables_of(frames), settings, encoding).graph
+
+
+def tables_of(frames: Sequence[pl.DataFrame]) -> list[Table]:
+    """Node tables in memory, named as they are given to :func:`girl.embed`."""
     names = ["nodes"] if len(frames) == 1 else [f"nodes[{index}]" for index in range(len(frames))]
-    tables = [Table.of(frame, name) for frame, name in zip(frames, names, strict=True)]
-    return _build(GraphFile(Table.of(edges, "edges")), tables, settings, encoding)
+    return [Table.of(frame, name) for frame, name in zip(frames, names, strict=True)]
 
 
 def graph_of_file(
@@ -117,10 +128,23 @@ def graph_of_file(
     encoding: Encoding | None = None,
 ) -> UserGraph:
     """The graph in tables of edges and nodes that came together, as :func:`girl.data.formats.graph_tables` gives."""
-    return _build(file, [], settings, encoding)
+    return build(file, [], settings, encoding).graph
 
 
-def _build(file: GraphFile, tables: list[Table], settings: InputSettings, encoding: Encoding | None) -> UserGraph:
+@dataclass(frozen=True)
+class Built:
+    """A graph beside the tables that it was made of."""
+
+    graph: UserGraph
+    edges: Edges
+    nodes: NodeTable
+    source: NDArray[np.int64]
+    """Where each of ``edges`` begins, as a place among the graph's ids."""
+    target: NDArray[np.int64]
+
+
+def build(file: GraphFile, tables: list[Table], settings: InputSettings, encoding: Encoding | None = None) -> Built:
+    """The graph in a file and in tables of its nodes, as :func:`read_user_graph` gives it."""
     s = settings
     notes = list(file.notes)
     if tables and file.nodes is not None and len(file.nodes.columns) > 1:
@@ -152,7 +176,8 @@ def _build(file: GraphFile, tables: list[Table], settings: InputSettings, encodi
     table = found.frame if tables else ids.rename("id").to_frame()
     if table.height < len(ids):
         table = pl.concat([table, table.clear(len(ids) - table.height)])
-    return UserGraph(ids, data, table, s.label, s.directed, encoding, counts, notes)
+    graph = UserGraph(ids, data, table, s.label, s.directed, encoding, counts, notes)
+    return Built(graph, edges, found, source, target)
 
 
 def _check_ignored(s: InputSettings, edges: Table, tables: Sequence[Table]) -> None:

@@ -40,6 +40,12 @@ def raw(data: Data) -> Tensor:
     return x
 
 
+def bag_of_nodes(x: Tensor, graph: Tensor, graphs: int) -> Tensor:
+    """The features of each graph's nodes summed up, graphs × d: how often each label occurs among them."""
+    own = x.to_dense() if x.layout != torch.strided else x
+    return own.new_zeros(graphs, own.shape[1]).index_add_(0, graph, own)
+
+
 def propagated(
     data: Data, *, hops: int | None = None, teleport: float | None = None, keep: bool = False, seed: int = 0
 ) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 from girl.errors import InputError
 from girl.evaluate.design import sample, to_scipy
 
-RAW, UNTRAINED, GIRL = "raw features", "untrained encoder", "GIRL"
+RAW, BAG, UNTRAINED, GIRL = "raw features", "bag of nodes", "untrained encoder", "GIRL"
 
 #: Edges, and pairs that are none, whose similarity is compared: the AUC is then known to about ± 0.01.
 PAIRS = 5000

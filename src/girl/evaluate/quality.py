@@ -1,8 +1,9 @@
-r"""How good an embedding is, for a person who has one graph and one embedding of it.
+r"""How good an embedding is, for a person who has one graph, or one set of graphs, and one embedding of it.
 
 Each number stands beside what it would be for nothing: chance, the raw features and the untrained encoder. Without
 labels an embedding is held against the graph (:mod:`girl.evaluate.likeness`); with labels, a linear classifier reads
-them off (:mod:`girl.evaluate.reading`). Costs are linear in the nodes: pairs, queries and rows are drawn by a seed.
+them off (:mod:`girl.evaluate.reading`). Graphs of a set are not joined: they are held against their labels only. Costs
+are linear in the nodes: pairs, queries and rows are drawn by a seed.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from torch import Tensor
 
 from girl.errors import InputError
 from girl.evaluate.design import Design, sample, take
-from girl.evaluate.likeness import GIRL, RAW, UNTRAINED, Likeness, likenesses, neighbourhoods
-from girl.evaluate.reading import Probed, probe_all
+from girl.evaluate.likeness import BAG, GIRL, RAW, UNTRAINED, Likeness, likenesses, neighbourhoods
+from girl.evaluate.reading import Probed, Unit, probe_all
 
 #: Rows that the spectrum is estimated from: several for each column of a wide embedding.
 SPECTRUM = 4096
@@ -38,11 +39,11 @@ class Quality:
     effective_rank: float
     """How many directions it uses; see :func:`effective_rank`."""
     constant: int
-    """Columns that are the same for all nodes."""
+    """Columns that are the same in all rows."""
     repeated: float
-    """The share of nodes whose row another node has too."""
+    """The share of rows that another row equals."""
     likeness: list[Likeness]
-    """Controls first, the embedding last."""
+    """Controls first, the embedding last; none for a set of graphs."""
     chance: Likeness
     probed: Probed | None
     unprobed: str
@@ -50,11 +51,13 @@ class Quality:
     collapsed: bool
     """Whether rows are all but the same or on a line: of no use."""
     warnings: list[str]
+    unit: Unit = "node"
+    """What a row represents."""
 
 
 def measure(
     embedding: Tensor | NDArray[np.floating],
-    edge_index: Tensor | NDArray[np.integer],
+    edge_index: Tensor | NDArray[np.integer] | None,
     *,
     features: Tensor | None = None,
     untrained: Tensor | None = None,
@@ -65,27 +68,41 @@ def measure(
 
     Args:
         embedding: n × k.
-        edge_index: 2 × m; directions, loops and repetitions do not count.
-        features: what the encoder was given, n × d, dense or CSR.
+        edge_index: 2 × m; directions, loops and repetitions do not count. None: the rows are graphs of a set.
+        features: what the encoder was given, n × d, dense or CSR; of graphs, summed over their nodes.
         untrained: the embedding before training, n × k.
-        labels: a class for each node, None where it is unknown.
+        labels: a class for each row, None where it is unknown.
         seed: of every draw.
     """
     if isinstance(embedding, np.ndarray):
         embedding = torch.from_numpy(np.require(embedding, np.float32, "W"))  # torch shares writable memory only
     h = embedding.detach().cpu().float()
+    unit: Unit = "graph" if edge_index is None else "node"
     if h.dim() != 2 or not h.numel():
-        raise InputError(f"embedding: given shape {tuple(h.shape)}, expected a row for each node and some columns")
+        raise InputError(f"embedding: given shape {tuple(h.shape)}, expected a row for each {unit} and some columns")
     if not bool(torch.isfinite(h).all()):
         raise InputError("embedding: given NaN or infinite entries, expected finite numbers: the encoder has diverged")
-    every = {RAW: features, UNTRAINED: untrained, GIRL: h}
+    every = {RAW if unit == "node" else BAG: features, UNTRAINED: untrained, GIRL: h}
     known = {name: _plain(one, len(h), name) for name, one in every.items() if one is not None}
-    likeness, chance = likenesses(known, neighbourhoods(edge_index, len(h)), seed)
-    probed, unprobed = probe_all(known, labels, seed)
+    likeness: list[Likeness] = []
+    chance = Likeness("chance", None, None, None)
+    if edge_index is not None:
+        likeness, chance = likenesses(known, neighbourhoods(edge_index, len(h)), seed)
+    probed, unprobed = probe_all(known, labels, seed, unit)
     rank, constant, repeated = effective_rank(h, seed), constant_columns(h), repeated_rows(h)
-    collapsed, warnings = _judge(len(h), h.shape[1], rank, constant, repeated)
+    collapsed, warnings = _judge(len(h), h.shape[1], rank, constant, repeated, unit)
     return Quality(
-        h.shape[1], rank, constant, repeated, likeness, chance, probed, unprobed, collapsed=collapsed, warnings=warnings
+        h.shape[1],
+        rank,
+        constant,
+        repeated,
+        likeness,
+        chance,
+        probed,
+        unprobed,
+        collapsed=collapsed,
+        warnings=warnings,
+        unit=unit,
     )
 
 
@@ -134,32 +151,33 @@ def _varied(h: Tensor) -> Tensor:
     return high - low > 1e-6 * size
 
 
-def _judge(nodes: int, width: int, rank: float, constant: int, repeated: float) -> tuple[bool, list[str]]:
+def _judge(rows: int, width: int, rank: float, constant: int, repeated: float, unit: Unit) -> tuple[bool, list[str]]:
     """Whether the embedding collapsed, and what a person should know."""
-    if nodes < 3:
-        return False, ["With fewer than three nodes none of these numbers means much."]
+    if rows < 3:
+        return False, [f"With fewer than three {unit}s none of these numbers means much."]
     found = []
     if rank == 0:
-        found.append("All rows are the same: the embedding says nothing about any node.")
+        found.append(f"All rows are the same: the embedding says nothing about any {unit}.")
     elif width > 1 and rank < LINE:
         found.append(
             f"The rows lie on a line, nearly: of {width} columns they use about one direction (effective rank "
             f"{rank:.1f}). Train longer or with a smaller learning rate, and look for one column of extreme values."
         )
+    own = "surroundings" if unit == "node" else "shapes"
     if repeated > 0.5 and rank:
         found.append(
-            f"{_percent(repeated)} of the nodes share their row with another node: neither their columns nor their "
-            "surroundings tell them apart."
+            f"{_percent(repeated)} of the {unit}s share their row with another {unit}: neither their columns nor their "
+            f"{own} tell them apart."
         )
     collapsed = bool(found)
     if 0.01 < repeated <= 0.5:
         found.append(
-            f"{_percent(repeated)} of the nodes share their row with another node. Nodes with the same columns and the "
-            "same surroundings do; that is no fault, but they cannot be told apart."
+            f"{_percent(repeated)} of the {unit}s share their row with another {unit}. {unit.title()}s with the same "
+            f"columns and the same {own} do; that is no fault, but they cannot be told apart."
         )
     if rank and constant:
         are, they = ("is", "it") if constant == 1 else ("are", "they")
-        found.append(f"{constant} of {width} columns {are} the same for all nodes; {they} can be dropped.")
+        found.append(f"{constant} of {width} columns {are} the same for all {unit}s; {they} can be dropped.")
     return collapsed, found
 
 

@@ -1,10 +1,11 @@
-"""What a linear classifier reads off representations: labels of one graph's nodes, with confidence intervals."""
+"""What a linear classifier reads off representations: labels of nodes or of graphs, with confidence intervals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -21,7 +22,10 @@ from girl.evaluate.metric import accuracy, summarise
 from girl.evaluate.probe import STRENGTHS, choose
 from girl.evaluate.split import Split
 
-#: Labelled nodes that a classifier is fitted to and scored on, and how often they are shared out anew.
+#: What a row of an embedding represents.
+Unit = Literal["node", "graph"]
+
+#: Labelled nodes (or graphs) that a classifier is fitted to and scored on, and how often they are shared out anew.
 LABELLED = 2000
 SPLITS = 10
 
@@ -68,7 +72,7 @@ def classes_of(labels: pl.Series | Sequence[object]) -> tuple[NDArray[np.int64],
     """
     series = labels if isinstance(labels, pl.Series) else pl.Series(labels, strict=False)
     if series.dtype.is_nested() or series.dtype == pl.Object:
-        raise InputError("the label holds lists or records, not one class for each node")
+        raise InputError("the label holds lists or records, not one class for each row")
     if series.dtype.is_float():
         series = series.fill_nan(None)
         whole = series.drop_nulls()
@@ -83,7 +87,7 @@ def classes_of(labels: pl.Series | Sequence[object]) -> tuple[NDArray[np.int64],
 
 
 def probe_all(
-    known: Mapping[str, Tensor], labels: pl.Series | Sequence[object] | None, seed: int = 0
+    known: Mapping[str, Tensor], labels: pl.Series | Sequence[object] | None, seed: int = 0, unit: Unit = "node"
 ) -> tuple[Probed | None, str]:
     """Read labels off each representation with a linear classifier, on the same splits; or say why that cannot be."""
     if labels is None:
@@ -98,7 +102,7 @@ def probe_all(
     kept = np.flatnonzero(counts >= LEAST)
     if len(kept) < 2:
         return None, (
-            f"Nothing was classified: it takes two classes of at least {LEAST} known nodes each, and there "
+            f"Nothing was classified: it takes two classes of at least {LEAST} known {unit}s each, and there "
             f"{'is one' if len(kept) else 'is none'}."
         )
     nodes = nodes[np.isin(codes[nodes], kept)]

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from girl.data.dataset import NodeDataset
-from girl.evaluate.control import CONTROLS, raw
+from girl.evaluate.control import CONTROLS, bag_of_nodes, raw
+from girl.evaluate.likeness import BAG
 from girl.evaluate.metric import Summary, summarise
 from girl.evaluate.probe import Kind, Score, probe
 from girl.evaluate.split import Protocol
@@ -66,10 +66,7 @@ def score_splits(
 def controls(dataset: NodeDataset) -> Iterator[tuple[str, Tensor]]:
     """Representations that need no training: what any method has to beat, beside its own untrained encoder."""
     if dataset.graphs:
-        # How often each label occurs among a graph's nodes.
-        x, graph = raw(dataset.data), dataset.data.graph
-        own = x.to_dense() if x.layout != torch.strided else x
-        yield "bag of nodes", own.new_zeros(dataset.graphs, own.shape[1]).index_add_(0, graph, own)
+        yield BAG, bag_of_nodes(raw(dataset.data), dataset.data.graph, dataset.graphs)
         return
     for name, control in CONTROLS.items():
         yield name, control(dataset.data)

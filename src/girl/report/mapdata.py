@@ -1,4 +1,4 @@
-"""What the browser draws the report's map from: places, columns and neighbours of the nodes shown."""
+"""What the browser draws the report's map from: places, columns and neighbours of the nodes (or graphs) shown."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ CLUSTERS = 8
 DISTINCT = 0.5
 
 
-def map_data(report: ReportData, joined: scipy.sparse.csr_array) -> dict[str, Any]:
-    """What the browser draws: places, columns and neighbours of the nodes shown."""
+def map_data(report: ReportData, joined: scipy.sparse.csr_array | None) -> dict[str, Any]:
+    """What the browser draws: places, columns and neighbours of the nodes shown; graphs of a set are not ``joined``."""
     n = len(report.ids)
     nodes = np.arange(n)
     if n > SHOWN:
@@ -55,17 +55,16 @@ def map_data(report: ReportData, joined: scipy.sparse.csr_array) -> dict[str, An
     maps = {"principal components": plane}
     if (found := umap(h[nodes])) is not None:
         maps["UMAP"] = found
-    degree = np.diff(joined.indptr)[nodes]
     near, how = Cosines(torch.from_numpy(h[nodes])).nearest(np.arange(len(nodes)), LISTED)
     return {
+        "unit": report.quality.unit,
         "ids": [str(report.ids[node]) for node in nodes.tolist()],
         "maps": {name: [_rounded(places[:, 0]), _rounded(places[:, 1])] for name, places in maps.items()},
         "held": round(held, 4),
-        "columns": list(columns_of(report, nodes, axes, degree)),
-        "degree": degree.tolist(),
+        "columns": list(columns_of(report, nodes, axes, joined)),
         "near": near.tolist(),
         "nearness": [_rounded(row, 3) for row in how],
-        **_joined(report, joined, nodes, h),
+        **({} if joined is None else _joined(report, joined, nodes, h)),
     }
 
 
@@ -103,9 +102,9 @@ def clusters(axes: NDArray[np.float64], count: int) -> NDArray[np.int64]:
 
 
 def columns_of(
-    report: ReportData, nodes: NDArray[np.int64], axes: NDArray[np.float64], degree: NDArray[np.integer]
+    report: ReportData, nodes: NDArray[np.int64], axes: NDArray[np.float64], joined: scipy.sparse.csr_array | None
 ) -> Iterable[dict[str, Any]]:
-    """Columns to colour by and to read: the label, the cluster, the degree, then the user's others."""
+    """Columns to colour by and to read: the label, the cluster, the degree (or size), then the user's others."""
     own = report.columns[nodes.tolist()] if report.columns.width else report.columns
     count = CLUSTERS
     if report.label is not None:
@@ -117,7 +116,10 @@ def columns_of(
     which = clusters(axes, min(count, max(1, len(nodes) // 3)))
     levels = [f"cluster {at + 1}" for at in range(int(which.max()) + 1)]
     yield {"name": "cluster (k-means)", "kind": "category", "levels": levels, "codes": which.tolist()}
-    yield _scale("neighbours (degree)", degree.astype(np.float64))
+    if joined is not None:
+        yield _scale("neighbours (degree)", np.diff(joined.indptr)[nodes].astype(np.float64))
+    for name, values in ({} if report.sizes is None else report.sizes).items():
+        yield _scale(f"number of {name}", values[nodes].astype(np.float64))
     for series in own.get_columns()[:COLUMNS]:
         if series.name != report.label and (found := column(series)) is not None:
             yield found
@@ -230,7 +232,7 @@ def _joined(
         order = start + np.argsort(-how[start:end], kind="stable")[:LISTED]
         found.append([int(place[other]) if place[other] >= 0 else str(report.ids[other]) for other in others[order]])
         similar.append(_rounded(how[order], 3))
-    return {"joined": found, "likeness": similar}
+    return {"degree": np.diff(joined.indptr)[nodes].tolist(), "joined": found, "likeness": similar}
 
 
 def _rounded(values: NDArray[np.floating], digits: int = 5) -> list[float | None]:

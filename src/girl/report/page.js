@@ -5,6 +5,7 @@
   const $ = (id) => document.getElementById(id);
   const plot = $("plot");
   const many = data.ids.length;
+  const joinedTo = (node) => data.joined?.[node] ?? []; // graphs of a set are not joined
 
   // Ten hues that stay apart for colour-blind readers (Petroff 2021), with a second mark for the next ten. In the dark,
   // the deepest are lifted.
@@ -133,7 +134,7 @@
     const [x, y] = data.maps[state.plane];
     const node = state.chosen;
     const near = data.near[node];
-    const joined = data.joined[node].filter((other) => typeof other === "number");
+    const joined = joinedTo(node).filter((other) => typeof other === "number");
     const rings = (nodes, name, colour, symbol, size) =>
       points(nodes, { type: "scatter", name, marker: { size, symbol, color: nodes.map((i) => lookOf(i).color), line: { width: 2, color: colour } } });
     const spokes = joined.flatMap((i) => [[x[node], y[node]], [x[i], y[i]], [null, null]]);
@@ -275,24 +276,28 @@
     $("chosen").hidden = node === null;
     $("hint").hidden = node !== null;
     if (node === null) return;
-    const degree = data.degree[node];
     const near = data.near[node];
-    const joined = data.joined[node];
+    const joined = joinedTo(node);
     const both = new Set(near.filter((other) => joined.includes(other)));
     $("chosen-id").textContent = data.ids[node];
     $("chosen-row").replaceChildren(...rows(node, data.columns));
+    $("near").replaceChildren(...near.map((other, i) => entry(other, data.nearness[node][i], both.has(other))));
+    if (!data.joined) {
+      $("chosen-words").textContent = "Numbers are cosine similarities.";
+      return;
+    }
+    const degree = data.degree[node];
     const more = degree > joined.length ? ` The most similar ${joined.length} of ${number(degree)} neighbours are listed.` : "";
     $("chosen-words").textContent = degree
       ? `${both.size} of ${near.length} are in both lists, in bold. Numbers are cosine similarities.${more}`
       : "This node has no neighbours in the graph. Numbers are cosine similarities.";
-    $("near").replaceChildren(...near.map((other, i) => entry(other, data.nearness[node][i], both.has(other))));
     $("joined").replaceChildren(...joined.map((other, i) => entry(other, data.likeness[node][i], both.has(other))));
   }
   function choose(node, focus) {
     state.chosen = node;
     show();
     if (node !== null) {
-      $("said").textContent = `${data.ids[node]} is chosen; its neighbours are listed.`;
+      $("said").textContent = `${data.ids[node]} is chosen; its ${data.joined ? "neighbours" : "nearest"} are listed.`;
       if (focus) $("chosen-id").focus({ preventScroll: false });
     } else $("said").textContent = "";
     return draw();
@@ -389,7 +394,7 @@
     return Plotly.relayout(plot, { "xaxis.range": x, "yaxis.range": y });
   }
   function closer() {
-    const own = [state.chosen, ...data.near[state.chosen], ...data.joined[state.chosen].filter((i) => typeof i === "number")];
+    const own = [state.chosen, ...data.near[state.chosen], ...joinedTo(state.chosen).filter((i) => typeof i === "number")];
     const [x, y] = bounds(own);
     return Plotly.relayout(plot, { "xaxis.range": x, "yaxis.range": y });
   }
@@ -431,7 +436,7 @@
   function words() {
     $("plane-words").textContent = state.plane.startsWith("principal")
       ? `The plane of the two strongest principal components, which hold ${(100 * data.held).toFixed(0)} % of the spread: what is apart here is apart; what is together may still differ in other directions.`
-      : "UMAP keeps near nodes near; sizes of groups and distances between them mean little.";
+      : `UMAP keeps near ${data.unit}s near; sizes of groups and distances between them mean little.`;
   }
   $("copy").addEventListener("click", async () => {
     const text = $("usage").textContent;

@@ -33,6 +33,7 @@ from girl.report.words import (
     number,
     percent,
     probed_rows,
+    size_bars,
     training,
 )
 from girl.threads import one_thread
@@ -48,13 +49,13 @@ class ReportData:
     notes: list[str]
     """What a person should know about the data."""
     ids: Sequence[str]
-    """Names of the n nodes, as given."""
+    """Names of the n nodes, or of the n graphs of a set, as given."""
     embedding: NDArray[np.float32]
     """n × k."""
-    edge_index: NDArray[np.int64]
-    """2 × m."""
+    edge_index: NDArray[np.int64] | None
+    """2 × m; None if the rows are graphs."""
     columns: pl.DataFrame
-    """What is known about the nodes, n rows: to colour the map by and to read."""
+    """What is known about the nodes or graphs, n rows: to colour the map by and to read."""
     label: str | None
     """The column that is the label, if there is one."""
     history: list[dict[str, float]]
@@ -64,6 +65,8 @@ class ReportData:
     """The recipe."""
     usage: str
     """Lines of Python that read the result."""
+    sizes: dict[str, NDArray[np.int64]] | None = None
+    """Of graphs, how many ``nodes`` and ``edges`` each has (n)."""
 
 
 def write_report(path: Path, report: ReportData) -> None:
@@ -75,8 +78,12 @@ def write_report(path: Path, report: ReportData) -> None:
 def render(report: ReportData) -> str:
     """The report as one page of HTML."""
     _check(report)
-    joined = neighbourhoods(report.edge_index, len(report.ids))
-    degree = np.diff(joined.indptr)
+    joined = None if report.edge_index is None else neighbourhoods(report.edge_index, len(report.ids))
+    if joined is not None:
+        degree = np.diff(joined.indptr)
+    else:
+        assert report.sizes is not None
+        degree = report.sizes["nodes"]
     data = map_data(report, joined)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"number": number, "percent": percent}
@@ -86,7 +93,7 @@ def render(report: ReportData) -> str:
         report=report,
         quality=report.quality,
         brief=in_brief(report.quality),
-        degrees=degree_bars(degree),
+        degrees=degree_bars(degree) if joined is not None else size_bars(degree),
         mean_degree=float(degree.mean()),
         training=training(report.history),
         likeness=likeness_rows(report.quality),
@@ -108,6 +115,8 @@ def _check(report: ReportData) -> None:
     n = len(report.ids)
     if not n:
         raise InputError("report: given no nodes, expected at least one")
+    if (report.edge_index is None) != (report.sizes is not None):
+        raise InputError("report: expected edges of nodes, or sizes of graphs")
     if report.embedding.ndim != 2 or len(report.embedding) != n:
         raise InputError(f"embedding: given shape {report.embedding.shape}, expected {n:,} rows, one for each id")
     if report.columns.width and report.columns.height != n:

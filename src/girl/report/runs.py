@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from torch_geometric.data import Data
 
 from girl import datasets, splits
 from girl.data.dataset import NodeDataset
@@ -19,9 +21,10 @@ from girl.data.output import read_embeddings
 from girl.data.place import LARGE
 from girl.data.usergraph import UserGraph
 from girl.errors import InputError
+from girl.evaluate.control import bag_of_nodes
 from girl.evaluate.likeness import Likeness
 from girl.evaluate.quality import Quality, measure
-from girl.evaluate.reading import Interval, Probed
+from girl.evaluate.reading import Interval, Probed, Unit
 from girl.files import replacing, write_json
 from girl.methods.base import Batch
 from girl.report.page import ReportData, write_report
@@ -48,7 +51,7 @@ def keep_inputs(
         vectors: the embedding, n × k.
         run: the model and how it came to be.
         whole: the graph as the encoder saw it.
-        features: what the encoder was given, n × d.
+        features: what the encoder was given for each node.
         out: where the embedding was written.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -57,15 +60,31 @@ def keep_inputs(
     table = graph.table.drop(name, strict=False).insert_column(0, graph.ids.alias(name))
     with replacing(folder / NODES) as beside:
         table.write_parquet(beside)
+    sizes = graph_sizes(graph.data) if graph.is_set else None
+    edges = {"edge_index": graph.data.edge_index.contiguous()} if sizes is None else sizes
     with replacing(folder / EDGES) as beside:
-        save_file({"edge_index": graph.data.edge_index.contiguous()}, beside)
+        save_file(edges, beside)
     labels = None if graph.label is None else graph.table[graph.label]
     # A second pass over a large graph for a control would double the time for one number of the report.
-    control = embed_untrained(whole, run.recipe) if len(graph.ids) <= LARGE else None
-    quality = measure(vectors, graph.data.edge_index, features=features, untrained=control, labels=labels)
+    control = embed_untrained(whole, run.recipe) if whole.size <= LARGE else None
+    if graph.is_set:
+        features = bag_of_nodes(features, graph.data.graph, graph.data.graphs)
+    quality = measure(vectors, edges.get("edge_index"), features=features, untrained=control, labels=labels)
     write_json(folder / QUALITY, asdict(quality))
     summary = {"facts": graph.counts, "notes": graph.notes, "label": graph.label, "embeddings": str(out.resolve())}
     write_json(folder / SUMMARY, summary)
+
+
+def graph_sizes(data: Data) -> dict[str, Tensor]:
+    """How many nodes and edges each graph of a set has; both directions of an edge count once."""
+    graphs = data.graphs if "graphs" in data else len(data.y)
+    source, target = data.edge_index
+    ends = torch.stack([torch.minimum(source, target), torch.maximum(source, target)])[:, source != target]
+    edges = torch.unique(ends, dim=1)[0]
+    return {
+        "nodes": torch.bincount(data.graph, minlength=graphs),
+        "edges": torch.bincount(data.graph[edges], minlength=graphs),
+    }
 
 
 def report_run(
@@ -97,7 +116,9 @@ def _of_user(folder: Path, run: Run, vectors: NDArray[Any] | None) -> ReportData
         summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         quality = quality_of(json.loads((folder / QUALITY).read_text(encoding="utf-8")))
         table = pl.read_parquet(folder / NODES)
-        edges = load_file(folder / EDGES)["edge_index"].numpy()
+        tensors = {name: tensor.numpy() for name, tensor in load_file(folder / EDGES).items()}
+        edges = None if quality.unit == "graph" else tensors["edge_index"]
+        sizes = {name: tensors[name] for name in ("nodes", "edges")} if edges is None else None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{folder}: not whole ({error}); give the same `girl embed` command again") from error
     path = Path(summary["embeddings"])
@@ -118,7 +139,8 @@ def _of_user(folder: Path, run: Run, vectors: NDArray[Any] | None) -> ReportData
         history=run.history.epochs,
         quality=quality,
         settings=run.recipe.to_dict(),
-        usage=usage(path, ids.name),
+        usage=usage(path, ids.name, quality.unit),
+        sizes=sizes,
     )
 
 
@@ -126,7 +148,6 @@ def _of_dataset(folder: Path, run: Run, root: Path | None, mirror: Path | None) 
     if "dataset" not in run.about:
         raise InputError(f"{folder}: holds a model but not what it was trained on, expected a run of girl embed")
     found = datasets.load(run.about["dataset"], root, mirror)
-    found.check_nodes("a report")
     if run.recipe.name != "girl":
         raise InputError(
             f"{folder}: given a run of {run.recipe.name}, expected one of GIRL; see girl evaluate {folder}"
@@ -136,33 +157,38 @@ def _of_dataset(folder: Path, run: Run, root: Path | None, mirror: Path | None) 
     whole = batch_of(found.data, run.recipe.encoder)
     if vectors is None:
         vectors = run.embed(whole).numpy()
-    n, part = whole.size, whole
+    part = whole
     if found.inductive:
         rule = splits.get(run.about["protocol"])
         part = seen_by(whole, rule.split(found, run.about["split"]).train)
     labels = None
     if not found.multilabel:
         labels = pl.Series("label", [str(y) if y >= 0 else None for y in found.data.y.tolist()], pl.String)
+    edges, features, sizes = found.data.edge_index, found.data.x, None
+    if found.graphs:
+        edges, features = None, bag_of_nodes(features, found.data.graph, found.graphs)
+        sizes = {name: counts.numpy() for name, counts in graph_sizes(found.data).items()}
     quality = measure(
         vectors,
-        found.data.edge_index,
-        features=found.data.x,
-        untrained=embed_untrained(whole, run.recipe, part) if n <= LARGE else None,
+        edges,
+        features=features,
+        untrained=embed_untrained(whole, run.recipe, part) if whole.size <= LARGE else None,
         labels=labels,
     )
     return ReportData(
         title=found.title,
         facts=_facts(found, whole),
         notes=["This is a stand-in: a random graph of the same shape, not the data itself."] if found.stand_in else [],
-        ids=[str(i) for i in range(n)],
+        ids=[str(i) for i in range(len(vectors))],
         embedding=vectors,
-        edge_index=found.data.edge_index.numpy(),
+        edge_index=None if edges is None else edges.numpy(),
         columns=pl.DataFrame() if labels is None else labels.to_frame(),
         label=None if labels is None else labels.name,
         history=run.history.epochs,
         quality=quality,
         settings=run.recipe.to_dict(),
-        usage=usage(path, "id"),
+        usage=usage(path, "id", quality.unit),
+        sizes=sizes,
     )
 
 
@@ -170,6 +196,7 @@ def _facts(found: NodeDataset, whole: Batch) -> dict[str, int | float | str]:
     edges = whole.graph.adjacency.values().numel()
     return {
         "dataset": found.title,
+        **({"graphs": found.graphs} if found.graphs else {}),
         "nodes": whole.size,
         "edges": edges // 2 if whole.graph.symmetric else edges,
         "features": whole.x.shape[1],
@@ -178,13 +205,13 @@ def _facts(found: NodeDataset, whole: Batch) -> dict[str, int | float | str]:
     }
 
 
-def usage(path: Path, name: str) -> str:
+def usage(path: Path, name: str, unit: Unit = "node") -> str:
     """Lines of Python that read embeddings of this kind of file."""
     match path.suffix.lower():
         case ".npy":
-            return f'import numpy as np\nvectors = np.load("{path.name}")  # a row for each node'
+            return f'import numpy as np\nvectors = np.load("{path.name}")  # a row for each {unit}'
         case ".h5ad":
-            return f'import anndata\nnodes = anndata.read_h5ad("{path.name}")\nvectors = nodes.obsm["X_girl"]'
+            return f'import anndata\n{unit}s = anndata.read_h5ad("{path.name}")\nvectors = {unit}s.obsm["X_girl"]'
         case suffix:
             read = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}[suffix]
             more = ', separator="\\t"' if suffix == ".tsv" else ""

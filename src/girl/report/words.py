@@ -37,11 +37,11 @@ def percent(share: float, digits: int = 1) -> str:
 def in_brief(quality: Quality) -> list[tuple[str, str]]:
     """The few numbers to remember, each with a sentence."""
     found = []
-    ours = quality.likeness[-1]
     if quality.probed is not None:
         others = [f"{name} {percent(got.mean)}" for name, got in quality.probed.accuracy.items() if name != GIRL]
         beside = f"; {', '.join(others)}" if others else ""
         found.append((percent(quality.probed.accuracy[GIRL].mean), f"of labels a linear classifier reads{beside}"))
+    ours = quality.likeness[-1] if quality.likeness else quality.chance  # of a set of graphs nothing is held against
     if ours.links is not None:
         found.append((f"{ours.links:.2f}", "the chance that joined nodes are more alike than others; blind: 0.50"))
     if ours.one_hop is not None and quality.chance.one_hop is not None:
@@ -57,7 +57,7 @@ def in_brief(quality: Quality) -> list[tuple[str, str]]:
 
 
 def degree_bars(degree: NDArray[np.integer]) -> list[tuple[str, int, float]]:
-    """Numbers of neighbours, how many nodes have them, and the share of the longest bar."""
+    """Numbers of neighbours (or of a graph's nodes), how many have them, and the share of the longest bar."""
     most = int(degree.max(initial=0))
     # Beyond ten, in doubling ranges: a few hubs and the many leaves are both seen.
     doubling = [0, *(2**power for power in range(most.bit_length() + 1))]
@@ -68,6 +68,18 @@ def degree_bars(degree: NDArray[np.integer]) -> list[tuple[str, int, float]]:
     while len(bars) > 1 and not bars[0][1]:  # no isolated node is the rule
         bars.pop(0)
     return bars
+
+
+def size_bars(sizes: NDArray[np.integer]) -> list[tuple[str, int, float]]:
+    """Numbers of nodes, how many graphs have them, and the share of the longest bar: even steps if they are alike."""
+    least, most = int(sizes.min()), int(sizes.max())
+    if most <= 10 or most > 8 * max(least, 1):
+        return degree_bars(sizes)
+    step = next(s * 10**power for power in range(19) for s in (1, 2, 5) if most - least < 10 * s * 10**power)
+    edges = np.arange(least // step * step, most + step + 1, step)
+    counts, _ = np.histogram(sizes, bins=edges - 0.5)
+    names = [str(low) if step == 1 else f"{low:,}–{low + step - 1:,}" for low in edges[:-1].tolist()]
+    return list(zip(names, counts.tolist(), (counts / counts.max()).tolist(), strict=True))
 
 
 @dataclass(frozen=True)
