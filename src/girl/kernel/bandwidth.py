@@ -33,6 +33,11 @@ def squared_width(rows: Rows, bandwidth: Bandwidth, generator: torch.Generator |
     The first two make the loss invariant under the scale of x: a representation cannot lower it by growing.
     """
     if isinstance(bandwidth, str):
+        if bandwidth == "median" and rows.ranks is not None:
+            raise ValueError(
+                "bandwidth: given 'median' with rows on several processes, expected 'mean' or a number: the distances "
+                "between rows of different processes are known to none"
+            )
         width = 2 * rows.mean_square() if bandwidth == "mean" else _median(rows, generator)
         if not bool(width.detach() > 0):
             raise ValueError(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 
 import torch
 from torch import Tensor
+
+from girl.kernel.ranks import Ranks
 
 
 class NotFiniteError(ValueError):
@@ -52,27 +54,60 @@ def check_number(name: str, given: object, low: float, high: float = math.inf, *
 
 
 def check_samples(x: object) -> Tensor:
-    """The samples as given, n x d: dense, floating, finite, at least two rows and not all of them equal."""
+    """The samples as given, n x d: dense and floating."""
     x = _check_matrix("x", x)
     if x.layout != torch.strided:
         raise ValueError(f"x: given layout {x.layout}, expected a dense tensor; only targets may be sparse (CSR)")
-    if x.shape[0] < 2:
-        raise ValueError(f"x: given {x.shape[0]} row(s), expected at least 2: one row explains nothing")
     if x.shape[1] < 1:
         raise ValueError(f"x: given shape {tuple(x.shape)}, expected at least one column")
-    _check_finite("x", x.detach())
-    # Only a matrix whose last row equals its first can have all rows equal: the full comparison is rare.
-    if torch.equal(x[-1], x[0]) and bool((x == x[0]).all()):
-        raise EqualRowsError(
-            f"x: all {x.shape[0]} rows are equal, expected at least two different ones: no bandwidth exists and a "
-            "constant explains nothing. If x is a layer's output, the layer has collapsed: lower the learning rate, "
-            "or look for inputs that are all zero"
-        )
     return x
 
 
+def check_values(x: Tensor, targets: Sequence[Tensor], ranks: Ranks | None = None) -> None:
+    """Raise unless all entries are finite and x has two rows or more, not all of them equal.
+
+    With ``ranks`` it is all processes' rows together that must have two, and every process complains if one does: else
+    the others would wait for it.
+    """
+    bad: NotFiniteError | None = None
+    try:
+        _check_finite("x", x.detach())
+        for position, y in enumerate(targets):
+            _check_finite(f"targets[{position}]", y.detach())
+    except NotFiniteError as error:
+        bad = error
+    rows = x.shape[0]
+    if ranks is not None:
+        told = torch.tensor([rows, bad is not None], device=x.device)
+        rows, others = (int(number) for number in ranks.constants(told)[0])
+        if others and bad is None:
+            bad = NotFiniteError("x: another process was given NaN or infinity, expected finite numbers")
+    if bad is not None:
+        raise bad
+    if rows < 2:
+        raise ValueError(f"x: given {rows} row(s), expected at least 2: one row explains nothing")
+    if _all_equal(x.detach(), ranks):
+        raise EqualRowsError(
+            f"x: all {rows} rows are equal, expected at least two different ones: no bandwidth exists and a "
+            "constant explains nothing. If x is a layer's output, the layer has collapsed: lower the learning rate, "
+            "or look for inputs that are all zero"
+        )
+
+
+def _all_equal(x: Tensor, ranks: Ranks | None) -> bool:
+    if ranks is None:
+        # Only a matrix whose last row equals its first can have all rows equal: the full comparison is rare.
+        return torch.equal(x[-1], x[0]) and bool((x == x[0]).all())
+    low, high = x.new_full((2, x.shape[1]), math.inf)
+    high = -high
+    if x.shape[0]:
+        low, high = x.aminmax(dim=0)
+    high, low = ranks.constants(high, -low, largest=True)
+    return bool((high == -low).all())
+
+
 def check_target(y: object, x: Tensor, position: int) -> Tensor:
-    """The ``position``-th target as given, n x m: dense or CSR, floating, finite, with the rows of ``x``."""
+    """The ``position``-th target as given, n x m: dense or CSR, floating, with the rows of ``x``."""
     name = f"targets[{position}]"
     y = _check_matrix(name, y)
     if y.layout not in (torch.strided, torch.sparse_csr):
@@ -87,7 +122,6 @@ def check_target(y: object, x: Tensor, position: int) -> Tensor:
         raise ValueError(f"{name}: given on {y.device}, expected on {x.device} as x; call .to({str(x.device)!r})")
     if y.layout == torch.sparse_csr and y.requires_grad:
         raise ValueError(f"{name}: given a CSR tensor that requires a gradient, expected a constant; call .detach()")
-    _check_finite(name, y.detach())
     return y
 
 

@@ -154,15 +154,15 @@ def nystrom_map(
     square a condition number that float32 can only just carry. :data:`JITTER` keeps the factor finite where
     landmarks repeat; with every row a landmark, in the wide type, there is nothing to trade, and it is next to nothing.
     """
-    rank = min(rank, len(rows))
+    rank = min(rank, rows.total)
     if landmarks == "uniform":
-        chosen = draw_rows(len(rows), rank, rows.x.device, generator)
+        chosen = draw_rows(rows.total, rank, rows.x.device, generator)
     else:
-        chosen = _pivoted_rows(rows.x, rows.center, width.detach(), rank, generator)
+        chosen = _pivoted_rows(rows, width.detach(), rank, generator)
     pivot = rescaled(rows.take(chosen), rows.center, _factor(width, wide(rows.x)))  # r × d
     gram = gaussian(pivot, pivot)
     if jitter is None:
-        jitter = 1e-10 if rank == len(rows) and dtype == torch.float64 else JITTER
+        jitter = 1e-10 if rank == rows.total and dtype == torch.float64 else JITTER
     identity = torch.eye(len(chosen), dtype=gram.dtype, device=gram.device)
     lower = torch.linalg.cholesky(gram + jitter * identity)
     whiten = torch.linalg.solve_triangular(lower, identity, upper=False).T.to(dtype)  # r × r
@@ -174,14 +174,15 @@ def nystrom_map(
     return FeatureMap((_factor(width, dtype), pivot.to(dtype), whiten), apply)
 
 
-def _pivoted_rows(x: Tensor, center: Tensor, width: Tensor, rank: int, generator: torch.Generator | None) -> Tensor:
+def _pivoted_rows(rows: Rows, width: Tensor, rank: int, generator: torch.Generator | None) -> Tensor:
     """Landmarks by randomly pivoted Cholesky: each drawn in proportion to what the ones before leave unexplained.
 
     Chen, Epperly, Tropp, Webber, "Randomly pivoted Cholesky" (2022). Fewer than ``rank`` come back when the
     candidates are explained before: further landmarks would only repeat them.
     """
-    candidates = draw_rows(x.shape[0], min(x.shape[0], CANDIDATES * rank), x.device, generator)
-    u = rescaled(x[candidates], center, _factor(width, wide(x)))
+    candidates = draw_rows(rows.total, min(rows.total, CANDIDATES * rank), rows.x.device, generator)
+    with torch.no_grad():
+        u = rescaled(rows.take(candidates), rows.center, _factor(width, wide(rows.x)))
     factor = u.new_zeros(len(candidates), rank)
     left = u.new_ones(len(candidates))  # the diagonal of K minus its current approximation
     source = generator.device if generator is not None else u.device

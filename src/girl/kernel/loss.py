@@ -7,14 +7,24 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.distributed import ProcessGroup
 
 from girl.kernel.bandwidth import BANDWIDTHS, Bandwidth, squared_width
-from girl.kernel.check import check_choice, check_number, check_samples, check_target, check_truth, check_whole
+from girl.kernel.check import (
+    check_choice,
+    check_number,
+    check_samples,
+    check_target,
+    check_truth,
+    check_values,
+    check_whole,
+)
 from girl.kernel.exact import exact_rho
 from girl.kernel.features import FEATURES, LANDMARKS, Drawn, Features, Landmarks, fourier_map, nystrom_map
 from girl.kernel.lowrank import lowrank_rho
 from girl.kernel.precision import wide, working
-from girl.kernel.rows import Rows
+from girl.kernel.ranks import Ranks
+from girl.kernel.rows import Rows, rows_of_all
 from girl.kernel.smoother import SMOOTHERS, SmootherName
 
 Residual = Literal["loo", "insample"]
@@ -62,6 +72,9 @@ class KRLoss(nn.Module):
         landmarks: how Nyström chooses rows: ``"uniform"``, or ``"rpcholesky"``, slightly better and slower.
         chunk: rows held at a time on the low-rank paths; by default all of them up to 8,192, else 1,024. It changes
             time and memory, not the value.
+        group: of torch.distributed. The rows of all its processes are then one batch, whose loss every one of them
+            gets: by sums of r x r and r x m numbers, whatever n is; only the exact path gathers the rows. A process may
+            have no rows. Gradients are for averaging over processes, as ``DistributedDataParallel`` does it.
 
     Example:
         >>> import torch, girl
@@ -84,6 +97,7 @@ class KRLoss(nn.Module):
         root: bool = True,
         landmarks: Landmarks = "uniform",
         chunk: int | None = None,
+        group: ProcessGroup | None = None,
     ) -> None:
         super().__init__()
         if isinstance(bandwidth, str):
@@ -111,6 +125,7 @@ class KRLoss(nn.Module):
         self.root = root
         self.landmarks = landmarks
         self.chunk = chunk
+        self.ranks = None if group is None else Ranks(group)
 
     @classmethod
     def paper(cls) -> KRLoss:
@@ -139,16 +154,23 @@ class KRLoss(nn.Module):
         if not targets:
             raise ValueError("targets: given none, expected at least one tensor of n rows")
         targets = tuple(check_target(y, x, position) for position, y in enumerate(targets))
+        ranks = self.ranks
+        check_values(x, targets, ranks)
+        if ranks is not None:
+            generator = ranks.shared(generator, x.device)
         leave_one_out = self.residual == "loo"
         dtype = working(x)
+        rows = Rows(x, self.chunk or (max(x.shape[0], 1) if x.shape[0] <= ONE_CHUNK else MANY_CHUNKS), ranks)
         # The smoothers that cut the spectrum divide by eigenvalues down to their level: float32 sums would not do. With
         # as many features as rows there is no work to save, and K in full is as ill-conditioned as it gets.
-        work = wide(x) if self.smoother.cuts or self.rank >= x.shape[0] else dtype
-        rows = Rows(x, self.chunk or (x.shape[0] if x.shape[0] <= ONE_CHUNK else MANY_CHUNKS))
-        width = squared_width(rows, self.bandwidth, generator)
+        work = wide(x) if self.smoother.cuts or self.rank >= rows.total else dtype
         kind = self.features
         if kind == "auto":
-            kind = "exact" if x.shape[0] <= 2 * self.rank else "nystrom"
+            kind = "exact" if rows.total <= 2 * self.rank else "nystrom"
+        if kind == "exact" and ranks is not None:
+            x, targets = rows_of_all(x, rows), tuple(rows_of_all(y, rows) for y in targets)
+            rows = Rows(x)
+        width = squared_width(rows, self.bandwidth, generator)
         if kind == "exact":
             rho = exact_rho(rows, targets, width, self.smoother, leave_one_out, self.p, self.root)
         else:

@@ -3,7 +3,7 @@ r"""ρ̂ from features Φ (n x r), streaming over chunks of rows: O(nr(d + r + m
 Two passes. The first sums :math:`C = \Phi^\top\Phi` and :math:`\Phi^\top Y`, which give the core :math:`M = g(C)` and
 the fit :math:`B = M\Phi^\top Y` (r x m). The second sums the residuals: row i of :math:`Y - \Phi B`, divided for
 leave-one-out by :math:`1 - H_{ii} = 1 - \phi_i^\top M \phi_i`. Every sum is over rows, so chunks are exact, and so is a
-sum over processes.
+sum over processes: with :class:`~girl.kernel.ranks.Ranks` each pass ends with one.
 
 One chunk keeps its features for both passes and for the way back; several compute them anew each time, which costs
 arithmetic and saves memory.
@@ -37,7 +37,8 @@ def lowrank_rho(
     root: bool = True,
 ) -> Tensor:
     """The sum over targets of ρ̂(Y|X), from rows of X (n x d) through a feature map that all targets share."""
-    held = [hold(y, p, rows.chunk, dtype) for y in targets]
+    ranks = rows.ranks
+    held = [hold(y, p, rows.chunk, dtype, ranks) for y in targets]
     sources = [rows, *(target.rows for target in held if target.rows is not None)]
     weighted = any(isinstance(target, MomentsTarget) for target in held)
     count = len(features.tensors)
@@ -54,7 +55,12 @@ def lowrank_rho(
         return first(index, features.apply(given[0], *shared), given[1:])
 
     gram_sum, *projected = first(0, phi, parts) if single else stream(first_chunk, sources, features.tensors)
-    core = smoother.core(gram_sum, len(rows)).to(dtype)
+    if ranks is not None:
+        gram_sum, *projected = ranks.sum(gram_sum, *projected)
+        sizes = ranks.constants(*(target.size for target in held))
+        for target, size in zip(held, sizes, strict=True):
+            target.size = size
+    core = smoother.core(gram_sum, rows.total).to(dtype)
     fits = [core @ product for product in projected]
 
     def second(
@@ -75,10 +81,12 @@ def lowrank_rho(
     found = list(
         second(0, phi, parts, core, fits) if single else stream(second_chunk, sources, (*features.tensors, core, *fits))
     )
+    if ranks is not None:
+        found = list(ranks.sum(*found))
     weighted_gram = found.pop(0) if weighted else None
     total = gram_sum.new_zeros(())
     for target, fit in zip(held, fits, strict=True):
-        total = total + target.rho(found[: target.sums], fit, weighted_gram, len(rows), root)
+        total = total + target.rho(found[: target.sums], fit, weighted_gram, rows.total, root)
         del found[: target.sums]
     return total
 

@@ -33,10 +33,17 @@ def power_sums(values: Tensor, p: float) -> Tensor:
     return values.square().sum(0) if p == 2 else values.abs().pow(p).sum(0)
 
 
+def largest_entries(y: Tensor) -> Tensor:
+    """The largest entry of each column in size; of no rows, 0."""
+    if not y.shape[0]:
+        return y.new_zeros(y.shape[1])
+    low, high = y.detach().aminmax(dim=0)
+    return torch.maximum(high, -low)
+
+
 def column_scale(y: Tensor) -> Tensor:
     r"""The largest entry of each column in size (1 for a zero column): :math:`|R/s|^p` stays in range for any p."""
-    low, high = y.detach().aminmax(dim=0)
-    largest = torch.maximum(high, -low)
+    largest = largest_entries(y)
     return largest.where(largest > 0, 1.0)
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from girl.kernel.precision import working
+from girl.kernel.precision import wide, working
+from girl.kernel.ranks import Ranks
 
 #: Rows are far from the origin if the mean row's squared length is more than this share of the rows' mean one. Nearer,
 #: not centring them first costs a digit of the products and two of the sums of squares, of the seven that there are.
@@ -85,38 +86,44 @@ class _Take(torch.autograd.Function):
         return grads[0].new_zeros(()), None, None, None
 
 
-class _MeanSquare(torch.autograd.Function):
+class _SquareSum(torch.autograd.Function):
+    """The sum over rows of squared distances to the centre; ``known``, if given, is its value."""
+
     @staticmethod
     def forward(
-        ctx: Any, token: Tensor, x: Tensor, sink: _Sink, center: Tensor, chunk: int, square: Tensor, far: bool
+        ctx: Any, token: Tensor, x: Tensor, sink: _Sink, center: Tensor, chunk: int, known: Tensor | None
     ) -> Tensor:
         ctx.sink, ctx.chunk = sink, chunk
         ctx.save_for_backward(x, center)
-        if not far:
-            return square - center.square().sum()
+        if known is not None:
+            return known.clone()
         total = torch.zeros(
             (), dtype=torch.float64 if center.dtype == torch.float64 else torch.float32, device=x.device
         )
         for rows in x.split(chunk):
             total += (rows.to(center.dtype) - center).square_().sum()
-        return (total / x.shape[0]).to(center.dtype)
+        return total.to(center.dtype)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         x, center = ctx.saved_tensors
-        factor = grads[0] * (2 / x.shape[0])
+        factor = 2 * grads[0]
         for rows, into in zip(x.split(ctx.chunk), ctx.sink.buffer().split(ctx.chunk), strict=True):
             into.addcmul_(rows.to(center.dtype), factor).sub_(center * factor)
-        return grads[0].new_zeros(()), *[None] * 6
+        return grads[0].new_zeros(()), *[None] * 5
 
 
 class Rows:
-    """The rows of ``x`` (n x d), in chunks of ``chunk``."""
+    """The rows of ``x`` (n x d), in chunks of ``chunk``; with ``ranks``, its own part of the rows of all processes."""
 
-    def __init__(self, x: Tensor, chunk: int | None = None) -> None:
+    def __init__(self, x: Tensor, chunk: int | None = None, ranks: Ranks | None = None) -> None:
         self.x = x.detach()
         self.wants = x.requires_grad and torch.is_grad_enabled()
-        self.chunk = chunk or x.shape[0]
+        self.chunk = chunk or max(x.shape[0], 1)
+        self.ranks = ranks
+        sizes = [x.shape[0]] if ranks is None else ranks.sizes(x.shape[0], x.device)
+        #: Rows of all processes, and of those before this one.
+        self.total, self.before = sum(sizes), 0 if ranks is None else sum(sizes[: ranks.rank])
         self._sink = _Sink(x)
         #: The scalar on which parts depend in autograd's eyes.
         self.token: Tensor = _Root.apply(x, self._sink)
@@ -126,20 +133,26 @@ class Rows:
 
     @property
     def chunks(self) -> int:
-        """How many chunks there are."""
-        return -(-len(self) // self.chunk)
+        """How many chunks there are; of no rows, one that is empty."""
+        return max(-(-len(self) // self.chunk), 1)
 
     @cached_property
     def center(self) -> Tensor:
-        """The mean row, a constant."""
-        return self.x.mean(0, dtype=working(self.x))
+        """The mean row of all processes, a constant."""
+        if self.ranks is None:
+            return self.x.mean(0, dtype=working(self.x))
+        (sums,) = self.ranks.constants(self.x.sum(0, dtype=wide(self.x)))
+        return (sums / self.total).to(working(self.x))
 
     @cached_property
     def square(self) -> Tensor:
-        """The mean squared length of the rows, a constant."""
+        """The mean squared length of the rows of all processes, a constant."""
         chunk = min(self.chunk, 8192)
         sums = [torch.linalg.vector_norm(part, dtype=self.center.dtype).square() for part in self.x.split(chunk)]
-        return torch.stack(sums).sum() / len(self)
+        found = torch.stack(sums).sum()
+        if self.ranks is not None:
+            (found,) = self.ranks.constants(found)
+        return found / self.total
 
     @cached_property
     def far(self) -> bool:
@@ -151,13 +164,22 @@ class Rows:
         return _All.apply(self.token, self.x, self._sink)
 
     def take(self, index: Tensor) -> Tensor:
-        """The rows with the given numbers."""
-        return _Take.apply(self.token, self.x, self._sink, index)
+        """The rows with the given numbers, counted over all processes."""
+        if self.ranks is None:
+            return _Take.apply(self.token, self.x, self._sink, index)
+        # Each process gives the ones that it has; the others' are zero in its sum.
+        own = ((index >= self.before) & (index < self.before + len(self))).nonzero().squeeze(1)
+        found = _Take.apply(self.token, self.x, self._sink, index[own] - self.before)
+        return self.ranks.sum(self.x.new_zeros(len(index), self.x.shape[1]).index_add(0, own, found))[0]
 
     def mean_square(self) -> Tensor:
         """The mean squared distance of the rows to their centre."""
         chunk = min(self.chunk, 8192)
-        return _MeanSquare.apply(self.token, self.x, self._sink, self.center, chunk, self.square, self.far)
+        known = None
+        if not self.far and self.ranks is None:
+            known = (self.square - self.center.square().sum()) * self.total
+        found: Tensor = _SquareSum.apply(self.token, self.x, self._sink, self.center, chunk, known)
+        return (found if self.ranks is None else self.ranks.sum(found)[0]) / self.total
 
     def piece(self, index: int) -> Tensor:
         """The chunk ``index`` without a graph: what it does to the gradient is told by :meth:`gather`."""
@@ -167,3 +189,16 @@ class Rows:
         """Add the gradient of chunk ``index``."""
         if gradient is not None:
             self._sink.buffer()[index * self.chunk : (index + 1) * self.chunk].add_(gradient)
+
+
+def rows_of_all(x: Tensor, like: Rows) -> Tensor:
+    """The rows of all processes below each other, in the order of the processes, differentiable; CSR becomes dense.
+
+    Args:
+        x: n x m, this process's part.
+        like: the rows that those of ``x`` belong to.
+    """
+    assert like.ranks is not None
+    own = x.to_dense() if x.layout != torch.strided else x
+    place = torch.arange(like.before, like.before + len(like), device=x.device)
+    return like.ranks.sum(own.new_zeros(like.total, own.shape[1]).index_add(0, place, own))[0]

@@ -59,13 +59,13 @@ def project(features: Tensor, y: Tensor, turned: Tensor) -> Tensor:
 
 
 def chunks(y: Tensor, size: int) -> list[Tensor]:
-    """A CSR matrix in pieces of ``size`` rows."""
+    """A CSR matrix in pieces of ``size`` rows; one without rows is a piece itself."""
     n = y.shape[0]
-    return [rows(y, start, min(start + size, n)) for start in range(0, n, size)]
+    return [rows(y, start, min(start + size, n)) for start in range(0, max(n, 1), size)]
 
 
-def column_scale(y: Tensor) -> Tensor:
-    """The largest entry of each column in size; 1 for an empty column."""
+def largest_entries(y: Tensor) -> Tensor:
+    """The largest entry of each column in size; 0 for an empty column."""
     largest = torch.zeros(y.shape[1], dtype=y.dtype, device=y.device)
     largest.scatter_reduce_(0, y.col_indices(), y.values().abs(), "amax")
-    return largest.where(largest > 0, 1.0)
+    return largest

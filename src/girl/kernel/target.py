@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from girl.kernel import sparse
-from girl.kernel.norm import column_scale, mean_norm, power_sums
+from girl.kernel.norm import largest_entries, mean_norm, power_sums
 from girl.kernel.precision import wide
+from girl.kernel.ranks import Ranks
 from girl.kernel.rows import Rows
 from girl.kernel.steps import residual_sums
 
@@ -19,10 +20,10 @@ class DenseTarget:
 
     sums = 1  # how many sums `account` gives
 
-    def __init__(self, y: Tensor, p: float, chunk: int, dtype: torch.dtype) -> None:
+    def __init__(self, y: Tensor, p: float, chunk: int, dtype: torch.dtype, ranks: Ranks | None = None) -> None:
         self.rows: Rows | None = Rows(y, chunk)
         self.p, self.dtype = p, dtype
-        self.scale = None if p == 2 else column_scale(y).to(dtype)
+        self.scale = None if p == 2 else _scale(largest_entries(y), ranks).to(dtype)
         self.size = torch.zeros(y.shape[1], dtype=wide(y), device=y.device)
         for index in range(self.rows.chunks):
             self.size += power_sums(self._read(index, self.rows.piece(index)), p)
@@ -49,11 +50,11 @@ class DenseTarget:
 class SparseTarget(DenseTarget):
     """A CSR target where p is not 2: the residuals are dense, so each chunk is made dense when its turn comes."""
 
-    def __init__(self, y: Tensor, p: float, chunk: int, dtype: torch.dtype) -> None:
+    def __init__(self, y: Tensor, p: float, chunk: int, dtype: torch.dtype, ranks: Ranks | None = None) -> None:
         self.rows = None
         self.p, self.dtype = p, dtype
         self.chunks = sparse.chunks(y, chunk)
-        self.scale = sparse.column_scale(y).to(dtype)
+        self.scale = _scale(sparse.largest_entries(y), ranks).to(dtype)
         self.size = torch.zeros(y.shape[1], dtype=wide(y), device=y.device)
         scaled = y.values().to(dtype) / self.scale[y.col_indices()]
         self.size.index_add_(0, y.col_indices(), scaled.abs().pow(p).to(wide(y)))
@@ -107,8 +108,15 @@ class MomentsTarget:
 Target = DenseTarget | MomentsTarget
 
 
-def hold(y: Tensor, p: float, chunk: int, dtype: torch.dtype) -> Target:
-    """The way to hold ``y`` (n x m, dense or CSR) for the norm ``p``."""
+def hold(y: Tensor, p: float, chunk: int, dtype: torch.dtype, ranks: Ranks | None = None) -> Target:
+    """The way to hold ``y`` (n x m, dense or CSR) for the norm ``p``; with ``ranks``, one process's part of it."""
     if y.layout != torch.sparse_csr:
-        return DenseTarget(y, p, chunk, dtype)
-    return MomentsTarget(y, chunk, dtype) if p == 2 else SparseTarget(y, p, chunk, dtype)
+        return DenseTarget(y, p, chunk, dtype, ranks)
+    return MomentsTarget(y, chunk, dtype) if p == 2 else SparseTarget(y, p, chunk, dtype, ranks)
+
+
+def _scale(largest: Tensor, ranks: Ranks | None) -> Tensor:
+    """The columns' scales from their largest entries here."""
+    if ranks is not None:
+        (largest,) = ranks.constants(largest, largest=True)
+    return largest.where(largest > 0, 1.0)
