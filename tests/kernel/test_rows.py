@@ -8,7 +8,7 @@ from girl.kernel.rows import Rows
 
 def use(rows):
     index = torch.tensor([3, 3, 0])
-    return rows.all().sin().sum() + rows.take(index).cos().sum() + rows.mean_square() ** 2
+    return rows.all().sin().sum() + rows.take(index).cos().sum() + rows.mean_square**2
 
 
 def test_every_way_out_meets_in_one_gradient():

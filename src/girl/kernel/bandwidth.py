@@ -38,7 +38,7 @@ def squared_width(rows: Rows, bandwidth: Bandwidth, generator: torch.Generator |
                 "bandwidth: given 'median' with rows on several processes, expected 'mean' or a number: the distances "
                 "between rows of different processes are known to none"
             )
-        width = 2 * rows.mean_square() if bandwidth == "mean" else _median(rows, generator)
+        width = 2 * rows.mean_square if bandwidth == "mean" else _median(rows, generator)
         if not bool(width.detach() > 0):
             raise ValueError(
                 f"x: the {bandwidth} squared distance between its rows is 0"

@@ -10,8 +10,6 @@ from numbers import Integral, Real
 import torch
 from torch import Tensor
 
-from girl.kernel.ranks import Ranks
-
 
 class NotFiniteError(ValueError):
     """NaN or infinity where numbers are expected."""
@@ -63,30 +61,18 @@ def check_samples(x: object) -> Tensor:
     return x
 
 
-def check_values(x: Tensor, targets: Sequence[Tensor], ranks: Ranks | None = None) -> None:
-    """Raise unless all entries are finite and x has two rows or more, not all of them equal.
+def check_finite(x: Tensor, targets: Sequence[Tensor]) -> None:
+    """Raise unless all entries are finite."""
+    _check_finite("x", x.detach())
+    for position, y in enumerate(targets):
+        _check_finite(f"targets[{position}]", y.detach())
 
-    With ``ranks`` it is all processes' rows together that must have two, and every process complains if one does: else
-    the others would wait for it.
-    """
-    bad: NotFiniteError | None = None
-    try:
-        _check_finite("x", x.detach())
-        for position, y in enumerate(targets):
-            _check_finite(f"targets[{position}]", y.detach())
-    except NotFiniteError as error:
-        bad = error
-    rows = x.shape[0]
-    if ranks is not None:
-        told = torch.tensor([rows, bad is not None], device=x.device)
-        rows, others = (int(number) for number in ranks.constants(told)[0])
-        if others and bad is None:
-            bad = NotFiniteError("x: another process was given NaN or infinity, expected finite numbers")
-    if bad is not None:
-        raise bad
+
+def check_spread(rows: int, equal: bool) -> None:
+    """Raise unless there are two rows or more, not all of them equal."""
     if rows < 2:
         raise ValueError(f"x: given {rows} row(s), expected at least 2: one row explains nothing")
-    if _all_equal(x.detach(), ranks):
+    if equal:
         raise EqualRowsError(
             f"x: all {rows} rows are equal, expected at least two different ones: no bandwidth exists and a "
             "constant explains nothing. If x is a layer's output, the layer has collapsed: lower the learning rate, "
@@ -94,16 +80,10 @@ def check_values(x: Tensor, targets: Sequence[Tensor], ranks: Ranks | None = Non
         )
 
 
-def _all_equal(x: Tensor, ranks: Ranks | None) -> bool:
-    if ranks is None:
-        # Only a matrix whose last row equals its first can have all rows equal: the full comparison is rare.
-        return torch.equal(x[-1], x[0]) and bool((x == x[0]).all())
-    low, high = x.new_full((2, x.shape[1]), math.inf)
-    high = -high
-    if x.shape[0]:
-        low, high = x.aminmax(dim=0)
-    high, low = ranks.constants(high, -low, largest=True)
-    return bool((high == -low).all())
+def all_equal(x: Tensor) -> bool:
+    """Whether all rows are the same."""
+    # Only a matrix whose last row equals its first can have all rows equal: the full comparison is rare.
+    return x.shape[0] > 1 and torch.equal(x[-1], x[0]) and bool((x == x[0]).all())
 
 
 def check_target(y: object, x: Tensor, position: int) -> Tensor:

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from girl.kernel.check import check_samples, check_target, check_values
+from girl.kernel.check import all_equal, check_finite, check_samples, check_spread, check_target
 from girl.kernel.features import nystrom_map
 from girl.kernel.norm import SATURATED
 from girl.kernel.rows import Rows
@@ -95,7 +95,8 @@ def estimate(x: ArrayLike | Tensor, y: ArrayLike | Tensor | scipy.sparse.spmatri
     """:func:`rho` with its standard error and the estimates of the single columns."""
     samples = check_samples(_matrix(x))
     target = check_target(_matrix(y), samples, 0)
-    check_values(samples, (target,))
+    check_finite(samples, (target,))
+    check_spread(len(samples), all_equal(samples))
     generator = torch.Generator().manual_seed(seed)
     if len(samples) > MOST_ROWS:
         keep = torch.randperm(len(samples), generator=generator)[:MOST_ROWS]

@@ -11,12 +11,15 @@ from torch.distributed import ProcessGroup
 
 from girl.kernel.bandwidth import BANDWIDTHS, Bandwidth, squared_width
 from girl.kernel.check import (
+    NotFiniteError,
+    all_equal,
     check_choice,
+    check_finite,
     check_number,
     check_samples,
+    check_spread,
     check_target,
     check_truth,
-    check_values,
     check_whole,
 )
 from girl.kernel.exact import exact_rho
@@ -32,6 +35,9 @@ RESIDUALS = ("loo", "insample")
 
 #: Up to this many rows are one chunk, whose features serve both passes and the way back.
 ONE_CHUNK = 8192
+
+#: Mean squared distance to the centre, as a share of the mean squared length, that rounding leaves of equal rows.
+EQUAL = 1e-28
 
 #: Of more rows this many are held at a time: large enough for fast products, small enough to stay in the cache.
 MANY_CHUNKS = 1024
@@ -154,22 +160,22 @@ class KRLoss(nn.Module):
         if not targets:
             raise ValueError("targets: given none, expected at least one tensor of n rows")
         targets = tuple(check_target(y, x, position) for position, y in enumerate(targets))
-        ranks = self.ranks
-        check_values(x, targets, ranks)
-        if ranks is not None:
-            generator = ranks.shared(generator, x.device)
+        rows = self._rows(x, targets)
         leave_one_out = self.residual == "loo"
         dtype = working(x)
-        rows = Rows(x, self.chunk or (max(x.shape[0], 1) if x.shape[0] <= ONE_CHUNK else MANY_CHUNKS), ranks)
         # The smoothers that cut the spectrum divide by eigenvalues down to their level: float32 sums would not do. With
         # as many features as rows there is no work to save, and K in full is as ill-conditioned as it gets.
         work = wide(x) if self.smoother.cuts or self.rank >= rows.total else dtype
         kind = self.features
         if kind == "auto":
             kind = "exact" if rows.total <= 2 * self.rank else "nystrom"
-        if kind == "exact" and ranks is not None:
-            x, targets = rows_of_all(x, rows), tuple(rows_of_all(y, rows) for y in targets)
-            rows = Rows(x)
+        if rows.ranks is not None:
+            if kind != "fourier" or x.shape[1] not in (drawn or {}):
+                generator = rows.ranks.shared(generator, x.device)
+            if kind == "exact":
+                x, targets = rows_of_all(x, rows), tuple(rows_of_all(y, rows) for y in targets)
+                rows = Rows(x)
+            check_spread(rows.total, bool(rows.mean_square.detach() <= EQUAL * rows.square))
         width = squared_width(rows, self.bandwidth, generator)
         if kind == "exact":
             rho = exact_rho(rows, targets, width, self.smoother, leave_one_out, self.p, self.root)
@@ -180,6 +186,24 @@ class KRLoss(nn.Module):
                 features = fourier_map(rows, width, self.rank, work, generator, drawn)
             rho = lowrank_rho(rows, targets, features, self.smoother, leave_one_out, self.p, work, self.root)
         return rho.to(dtype)
+
+    def _rows(self, x: Tensor, targets: Sequence[Tensor]) -> Rows:
+        """The rows, if a loss can be had of them. With several processes all complain, or none: none waits in vain."""
+        chunk = self.chunk or (max(x.shape[0], 1) if x.shape[0] <= ONE_CHUNK else MANY_CHUNKS)
+        if self.ranks is None:
+            check_finite(x, targets)
+            check_spread(x.shape[0], all_equal(x))
+            return Rows(x, chunk)
+        fault: NotFiniteError | None = None
+        try:
+            check_finite(x, targets)
+        except NotFiniteError as error:
+            fault = error
+        rows = Rows(x, chunk, self.ranks, fault is not None)
+        if rows.faults:
+            raise fault or NotFiniteError("x: another process was given NaN or infinity, expected finite numbers")
+        check_spread(rows.total, equal=False)
+        return rows
 
     def extra_repr(self) -> str:
         return (

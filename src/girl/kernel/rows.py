@@ -116,17 +116,32 @@ class _SquareSum(torch.autograd.Function):
 class Rows:
     """The rows of ``x`` (n x d), in chunks of ``chunk``; with ``ranks``, its own part of the rows of all processes."""
 
-    def __init__(self, x: Tensor, chunk: int | None = None, ranks: Ranks | None = None) -> None:
+    def __init__(self, x: Tensor, chunk: int | None = None, ranks: Ranks | None = None, fault: bool = False) -> None:
         self.x = x.detach()
         self.wants = x.requires_grad and torch.is_grad_enabled()
         self.chunk = chunk or max(x.shape[0], 1)
         self.ranks = ranks
-        sizes = [x.shape[0]] if ranks is None else ranks.sizes(x.shape[0], x.device)
-        #: Rows of all processes, and of those before this one.
-        self.total, self.before = sum(sizes), 0 if ranks is None else sum(sizes[: ranks.rank])
+        #: Rows of all processes, and of those before this one; how many processes tell of a ``fault``.
+        self.total, self.before, self.faults = len(x), 0, int(fault)
+        if ranks is not None:
+            self._meet(ranks, fault)
         self._sink = _Sink(x)
         #: The scalar on which parts depend in autograd's eyes.
         self.token: Tensor = _Root.apply(x, self._sink)
+
+    def _meet(self, ranks: Ranks, fault: bool) -> None:
+        """One message with all that processes must know of each other's rows before they can begin."""
+        x = self.x
+        sizes = torch.zeros(ranks.count, dtype=wide(x), device=x.device)
+        sizes[ranks.rank] = len(x)
+        told = torch.tensor([float(fault)], dtype=wide(x), device=x.device)
+        lengths = [torch.linalg.vector_norm(part, dtype=wide(x)).square() for part in x.split(min(self.chunk, 8192))]
+        message = ranks.constants(sizes, told, x.sum(0, dtype=wide(x)), torch.stack(lengths).sum())
+        counts = [int(size) for size in message[0]]
+        self.total, self.before, self.faults = sum(counts), sum(counts[: ranks.rank]), int(message[1])
+        # Known without looking: the cached properties below are for one process alone.
+        self.center = (message[2] / max(self.total, 1)).to(working(x))
+        self.square = (message[3] / max(self.total, 1)).to(working(x))
 
     def __len__(self) -> int:
         return self.x.shape[0]
@@ -139,20 +154,14 @@ class Rows:
     @cached_property
     def center(self) -> Tensor:
         """The mean row of all processes, a constant."""
-        if self.ranks is None:
-            return self.x.mean(0, dtype=working(self.x))
-        (sums,) = self.ranks.constants(self.x.sum(0, dtype=wide(self.x)))
-        return (sums / self.total).to(working(self.x))
+        return self.x.mean(0, dtype=working(self.x))
 
     @cached_property
     def square(self) -> Tensor:
         """The mean squared length of the rows of all processes, a constant."""
         chunk = min(self.chunk, 8192)
         sums = [torch.linalg.vector_norm(part, dtype=self.center.dtype).square() for part in self.x.split(chunk)]
-        found = torch.stack(sums).sum()
-        if self.ranks is not None:
-            (found,) = self.ranks.constants(found)
-        return found / self.total
+        return torch.stack(sums).sum() / len(self)
 
     @cached_property
     def far(self) -> bool:
@@ -172,6 +181,7 @@ class Rows:
         found = _Take.apply(self.token, self.x, self._sink, index[own] - self.before)
         return self.ranks.sum(self.x.new_zeros(len(index), self.x.shape[1]).index_add(0, own, found))[0]
 
+    @cached_property
     def mean_square(self) -> Tensor:
         """The mean squared distance of the rows to their centre."""
         chunk = min(self.chunk, 8192)
