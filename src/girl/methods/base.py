@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
+from girl.kernel.ranks import Ranks
 from girl.nn.encoder import Readout
 from girl.nn.features import Features
 from girl.nn.graph import Graph
@@ -75,6 +76,13 @@ class Method(nn.Module, ABC):
 
     def prepare(self, whole: Batch, generator: torch.Generator) -> None:
         """See the whole training graph once, before the first step. Must give the same from the same state."""
+
+    def share(self, ranks: Ranks) -> None:
+        """Take each batch as this process's part of one that several have; before :meth:`prepare`.
+
+        Gradients are averaged over processes in any case. That is all there is to it where a loss is a mean over
+        nodes, and nothing is done here.
+        """
 
     @abstractmethod
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:

@@ -14,6 +14,7 @@ from girl.kernel.check import check_choice, check_number, check_whole
 from girl.kernel.features import FEATURES
 from girl.kernel.features import Features as KernelFeatures
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
+from girl.kernel.ranks import Ranks
 from girl.kernel.smoother import SMOOTHERS, SmootherName
 from girl.kernel.sparse import csr
 from girl.methods.base import Batch
@@ -128,6 +129,11 @@ class GIRLMethod(EncoderMethod):
         self.settings = settings
         self.kr = settings.kr_loss()
         self._fixed: dict[str, Tensor] = {}
+        self._ranks: Ranks | None = None
+
+    def share(self, ranks: Ranks) -> None:
+        """The loss is that of all processes' rows; as many are drawn on each that they are as many together."""
+        self._ranks = self.kr.ranks = ranks
 
     def prepare(self, whole: Batch, generator: torch.Generator) -> None:
         """The targets that do not change, each by its principal components."""
@@ -168,8 +174,9 @@ class GIRLMethod(EncoderMethod):
         s = self.settings
         count = self.encoder.settings.layers
         nodes = torch.arange(batch.size, device=batch.x.device)
-        if 0 < s.rows < batch.size:
-            nodes = torch.randperm(batch.size, generator=generator, device=batch.x.device)[: s.rows]
+        most = s.rows if self._ranks is None else -(-s.rows // self._ranks.count)
+        if 0 < most < batch.size:
+            nodes = torch.randperm(batch.size, generator=generator, device=batch.x.device)[:most]
         seen = batch.x.dropout(s.dropout, generator)
         graph = batch.graph.drop_edges(s.edge_dropout, generator) if s.edge_dropout else batch.graph
         rows = nodes if len(nodes) < batch.size else None
@@ -192,7 +199,7 @@ class GIRLMethod(EncoderMethod):
             steps = int(torch.randint(1, self.settings.walk + 1, (), generator=generator, device=generator.device))
             for _ in range(steps):
                 nodes = graph.neighbours(nodes, generator)
-            return _scaled(batch.x.dense(nodes), self.settings.whiten)
+            return _scaled(batch.x.dense(nodes), self.settings.whiten, self._ranks)
         if target == "neighbour":
             nodes = graph.neighbours(nodes, generator)
         if layer:
@@ -200,17 +207,23 @@ class GIRLMethod(EncoderMethod):
             below = graph.mean.rows(nodes) @ below if target == "mean" else below[nodes]
         else:
             below = batch.x.averaged(graph.mean.rows(nodes)) if target == "mean" else batch.x.dense(nodes)
-        return _scaled(below, self.settings.whiten)
+        return _scaled(below, self.settings.whiten, self._ranks)
 
 
 def _take(whole: Tensor, nodes: Tensor) -> Tensor:
     return whole[nodes] if whole.layout == torch.strided else take_rows(whole, nodes)
 
 
-def _scaled(target: Tensor, whiten: float) -> Tensor:
+def _scaled(target: Tensor, whiten: float, ranks: Ranks | None = None) -> Tensor:
     """Centred, and scaled so that ρ̂ is 1 when nothing is explained: the columns' spreads have mean 1."""
-    target = target - target.mean(0)
-    return target * _scales(target.square().mean(0).sqrt(), whiten)
+    if ranks is None:
+        target = target - target.mean(0)
+        return target * _scales(target.square().mean(0).sqrt(), whiten)
+    rows = target.new_tensor([float(len(target))])
+    total, count = ranks.constants(target.sum(0), rows)
+    target = target - total / count
+    (squares,) = ranks.constants(target.square().sum(0))
+    return target * _scales((squares / count).sqrt(), whiten)
 
 
 def _scaled_sparse(target: Tensor, whiten: float) -> Tensor:

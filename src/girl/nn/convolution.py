@@ -214,7 +214,7 @@ class GATv2(Convolution):
         n = edges.shape[0]
         target = torch.repeat_interleave(torch.arange(n, device=sources.device), edges.crow_indices().diff())
         read = sources[edges.col_indices()].view(-1, self.heads, self.attention.shape[1])  # edges × heads × c
-        own = self.target(take(x, rows)).view(n, self.heads, -1)[target]
+        own = self.target(take(x, rows)).view(n, self.heads, self.attention.shape[1])[target]
         score = (nn.functional.leaky_relu(read + own, 0.2) * self.attention).sum(-1)
         if graph.weighted:
             score = score + edges.values().log().unsqueeze(1)  # a share proportional to the weight

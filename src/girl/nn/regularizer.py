@@ -14,6 +14,7 @@ from torch.nn.functional import one_hot
 from girl.kernel.check import EqualRowsError, NotFiniteError, check_number, check_whole
 from girl.kernel.features import Drawn
 from girl.kernel.loss import KRLoss
+from girl.kernel.ranks import Ranks
 from girl.nn.outputs import LayerOutputs, message_passing, named_layers
 
 
@@ -65,6 +66,8 @@ class KRRegularizer:
         self.model, self.last, self.classes = model, last, classes
         self._most = classes or 0
         inner = getattr(model, "_orig_mod", model)  # torch.compile wraps a module
+        if self.loss.ranks is not None:
+            self.share(self.loss.ranks)
         if layers is None:
             found = message_passing(inner)
             if not found:
@@ -82,6 +85,12 @@ class KRRegularizer:
             if not found:
                 raise ValueError("layers: given none, expected names or modules")
         self._outputs = LayerOutputs(inner, found)
+
+    def share(self, ranks: Ranks) -> None:
+        """Take the training nodes of all processes as one batch, as ``loss=KRLoss(group=...)`` does from the start."""
+        self.loss.ranks = self._exact.ranks = ranks
+        if self.classes is None:
+            raise ValueError("classes: given none with several processes, expected their number: batches differ in it")
 
     @property
     def layers(self) -> list[str]:
@@ -159,17 +168,19 @@ class KRRegularizer:
                 )
             # Its way back adds rows, where that of h[rows] must expect any places.
             h = h.index_select(0, rows.to(h.device))
-        if len(h) < 2:
+        ranks = self.loss.ranks
+        total = len(h) if ranks is None else sum(ranks.sizes(len(h), h.device))
+        if total < 2:
             return h.flatten()[:0].float().sum()  # 0, with a gradient of zeros
         # Whatever runs in half precision around it: sums over many nodes are not for sixteen bits.
         with torch.autocast(h.device.type, enabled=False):
             dtype = torch.float64 if h.dtype == torch.float64 else torch.float32
-            loss = self._exact if len(h) <= self.loss.rank else self.loss
+            loss = self._exact if total <= self.loss.rank else self.loss
             try:
                 return loss.estimate(h.to(dtype), [target.to(h.device, dtype)], generator, drawn)
             except EqualRowsError:
                 # A layer that has collapsed explains nothing, and no direction is better than another.
-                return _spread(target, self.loss).to(h.device) + h.flatten()[:0].float().sum()
+                return _spread(target.to(h.device), self.loss) + h.flatten()[:0].float().sum()
             except NotFiniteError as error:
                 raise NotFiniteError(f"layer {name!r}: not finite; lower the learning rate ({error})") from error
 
@@ -213,5 +224,10 @@ def _rows(mask: Tensor | None, y: Tensor) -> Tensor | None:
 
 def _spread(target: Tensor, loss: KRLoss) -> Tensor:
     """ρ̂ where nothing is explained: the size of the target around its mean."""
-    means = (target - target.mean(0)).abs().pow(loss.p).mean(0)
+    if loss.ranks is None:
+        means = (target - target.mean(0)).abs().pow(loss.p).mean(0)
+    else:
+        rows = target.new_tensor([float(len(target))])
+        total, count = loss.ranks.constants(target.sum(0), rows)
+        means = loss.ranks.constants((target - total / count).abs().pow(loss.p).sum(0))[0] / count
     return (means.pow(1 / loss.p) if loss.root else means).mean()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any, Literal
 
 import torch
 from rich.console import Console
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from girl.data.clusters import kept_partition, members
@@ -22,6 +24,7 @@ from girl.phases import phase
 from girl.records import LATE
 from girl.train.checkpoint import load_newest, numbered, save_numbered
 from girl.train.progress import TrainingProgress
+from girl.train.world import ALONE, World
 
 Resume = Literal["auto", "never"]
 SCHEDULES = ("constant", "cosine", "plateau")
@@ -98,11 +101,23 @@ class DivergedError(InputError):
     """Training left the realm of finite numbers; the method holds its last good state."""
 
 
+class _Losses(nn.Module):
+    """A method as DistributedDataParallel takes it: a module that is called for its losses."""
+
+    def __init__(self, method: Method) -> None:
+        super().__init__()
+        self.method = method
+
+    def forward(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
+        return self.method.losses(batch, generator)
+
+
 class Trainer:
     """The state of a run: what changes from epoch to epoch, and all that a checkpoint must hold."""
 
-    def __init__(self, method: Method, settings: TrainSettings, device: torch.device) -> None:
-        self.method, self.settings, self.device = method, settings, device
+    def __init__(self, method: Method, settings: TrainSettings, device: torch.device, world: World = ALONE) -> None:
+        self.method, self.settings, self.device, self.world = method, settings, device, world
+        self.losses = world.wrap(_Losses(method))
         self.parameters = [p for p in method.parameters() if p.requires_grad]
         self.optimizer = torch.optim.AdamW(
             self.parameters, lr=settings.lr, weight_decay=settings.weight_decay, fused=True
@@ -159,12 +174,12 @@ class Trainer:
         are returned.
         """
         try:
-            terms = self.method.losses(batch, self.generator)
+            terms = self.losses(batch, self.generator)
         except EqualRowsError:
             return {}
         except NotFiniteError:
             return {"output of a layer": math.nan}
-        found = {name: term.item() for name, term in terms.items()}
+        found = self.world.mean({name: term.item() for name, term in terms.items()})
         if not found or not all(map(math.isfinite, found.values())):
             return found
         self.optimizer.zero_grad(set_to_none=True)
@@ -176,10 +191,43 @@ class Trainer:
         self.method.after_step(min(self.epoch / max(self.settings.epochs, 1), 1.0))
         return found
 
+    def begin_epoch(self) -> None:
+        """Every process but the first draws anew in each epoch: a checkpoint holds the first one's generator only."""
+        if not self.world.first:
+            self.generator.manual_seed(_mixed(self.settings.seed, self.epoch, self.world.rank))
+
     @property
     def finite(self) -> bool:
         """Whether all weights are."""
         return all(bool(torch.isfinite(parameter).all()) for parameter in self.parameters)
+
+    def batches(self, whole: Batch, parts: list[Tensor]) -> Iterator[tuple[Batch, int]]:
+        """The batches of an epoch, of each what this process has, and the number of nodes that all have.
+
+        Parts come in a random order, the same for all processes, and are dealt out to them; the last batch may leave
+        one without any.
+        """
+        if not parts:
+            yield whole, whole.size
+            return
+        drawn = torch.randperm(len(parts), generator=self.generator, device=self.generator.device)
+        order = self.world.same(drawn).tolist()
+        for start in range(0, len(parts), self.settings.per_batch):
+            chosen = order[start : start + self.settings.per_batch]
+            size = sum(len(parts[index]) for index in chosen)
+            if size < 2:  # one node explains nothing
+                continue
+            own = [parts[index] for index in chosen[self.world.rank :: self.world.count]]
+            nodes = torch.cat(own).sort().values if own else parts[0][:0]
+            yield whole.chosen(nodes.to(whole.x.device)), size
+
+    def score(self, whole: Batch) -> float | None:
+        """The method's score after an epoch, by the first process."""
+        found = self.method.score(whole) if self.world.first else None
+        if self.world.count == 1:
+            return found
+        told = self.world.agree(math.nan if found is None else found)
+        return None if math.isnan(told) else told
 
     def end_epoch(self, terms: dict[str, float], score: float | None = None) -> None:
         """Note what the epoch gave, and set the rate for the next one. One without terms was passed over."""
@@ -217,7 +265,11 @@ class Trainer:
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing left to do."""
+        """Whether there is nothing left to do; with several processes, for the first of them."""
+        return bool(self.world.agree(float(self._done)))
+
+    @property
+    def _done(self) -> bool:
         if 0 < self.settings.patience <= self.resting:
             self.history.stopped = f"no progress for {self.resting} epochs"
             return True
@@ -237,6 +289,7 @@ def fit(
     about: dict[str, Any] | None = None,
     console: Console | None = None,
     watch: Callable[[History], None] | None = None,
+    world: World = ALONE,
 ) -> History:
     """Train ``method`` on a graph; it holds the final state when this returns.
 
@@ -249,17 +302,23 @@ def fit(
         about: what the run is, kept in its checkpoints: a run is resumed only as the same run.
         console: where progress is shown; None shows none.
         watch: called after every epoch; what it takes is not counted as training.
+        world: the processes that share every batch. The first writes and speaks; all end with the same weights.
     """
+    _check_shared(whole, settings, world)
     if settings.clusters > 1 and 2 * settings.clusters > whole.size * settings.per_batch:
         most = whole.size * settings.per_batch // 2
         raise InputError(
             f"clusters: given {settings.clusters:,} for {whole.size:,} nodes, expected at most {most:,}: "
             "one node alone explains nothing"
         )
-    trainer = Trainer(method, settings, whole.x.device)
+    if world.ranks is not None:
+        method.share(world.ranks)
+    if not world.first:
+        console = None
     # Its own source of randomness: what is prepared is the same in the first sitting and in a resumed one.
     with phase(console, "preparing what is to be explained"):
         method.prepare(whole, torch.Generator(whole.x.device).manual_seed(settings.seed))
+    trainer = Trainer(method, settings, whole.x.device, world)
     if folder is not None:
         _resume(trainer, folder, resume, about or {})
     with phase(console, "cutting the graph into parts"):
@@ -274,36 +333,38 @@ def fit(
         while not trainer.done:
             started = time.perf_counter()
             method.train()
+            trainer.begin_epoch()
             sums: dict[str, float] = {}
             nodes = 0
-            for batch in _batches(whole, parts, settings.per_batch, trainer.generator):
+            for batch, size in trainer.batches(whole, parts):
                 terms = trainer.step(batch)
                 for name, value in terms.items():
-                    sums[name] = sums.get(name, 0.0) + value * batch.size
-                nodes += batch.size if terms else 0
+                    sums[name] = sums.get(name, 0.0) + value * size
+                nodes += size if terms else 0
             means = {name: value / nodes for name, value in sums.items()}
             if (reason := _diverged(means, trainer)) is not None:
                 failed = trainer.epoch + 1
                 trainer.restore(*good)
-                if folder is not None:
+                if folder is not None and world.first:
                     save_numbered(folder, trainer.epoch, trainer.tensors(), trainer.numbers() | {"about": about or {}})
                 raise DivergedError(
                     f"training stopped in epoch {failed}: {reason}. The state after epoch {trainer.epoch} is kept. "
                     f"Lower the learning rate (lr is {settings.lr:g}), or look for extreme values in the features"
                 )
-            method.after_epoch(lambda: _batches(whole, parts, settings.per_batch, trainer.generator), trainer.generator)
-            score = method.score(whole)
+            method.after_epoch(lambda: (batch for batch, _ in trainer.batches(whole, parts)), trainer.generator)
+            score = trainer.score(whole)
             trainer.end_epoch(means, score)
             trainer.history.seconds += time.perf_counter() - started
-            if noted := method.observe(whole, trainer.epoch):
+            if world.first and (noted := method.observe(whole, trainer.epoch)):
                 trainer.history.observed.append({"epoch": trainer.epoch, **noted})
             if watch is not None:
                 watch(trainer.history)
+            over = trainer.done
             if means:
-                progress.update(trainer.epoch, means, nodes, score, last=trainer.done)
-            if trainer.epoch % settings.save_every == 0 or trainer.done:
+                progress.update(trainer.epoch, means, nodes, score, last=over)
+            if trainer.epoch % settings.save_every == 0 or over:
                 good = _snapshot(trainer)
-                if folder is not None:
+                if folder is not None and world.first:
                     save_numbered(folder, trainer.epoch, trainer.tensors(), trainer.numbers() | {"about": about or {}})
     if trainer.best_weights:
         method.load_state_dict(trainer.best_weights)
@@ -311,15 +372,25 @@ def fit(
     return trainer.history
 
 
-def _batches(whole: Batch, parts: list[Tensor], per_batch: int, generator: torch.Generator) -> Iterator[Batch]:
-    if not parts:
-        yield whole
+def _check_shared(whole: Batch, settings: TrainSettings, world: World) -> None:
+    """Complain about batches that cannot be shared out among the processes."""
+    if world.count == 1:
         return
-    order = torch.randperm(len(parts), generator=generator, device=generator.device).tolist()
-    for start in range(0, len(parts), per_batch):
-        nodes = torch.cat([parts[i] for i in order[start : start + per_batch]]).sort().values
-        if len(nodes) > 1:  # one node explains nothing
-            yield whole.chosen(nodes.to(whole.x.device))
+    if whole.graphs is None and settings.clusters < 2:
+        raise InputError(
+            f"clusters: given {settings.clusters}, the graph in one piece, with {world.count} processes; expected "
+            f"parts to share out, such as --clusters {8 * world.count} --per-batch {world.count}"
+        )
+    if settings.per_batch < world.count:
+        raise InputError(
+            f"per_batch: given {settings.per_batch} with {world.count} processes, expected at least {world.count}: a "
+            "batch is shared out among them"
+        )
+
+
+def _mixed(*numbers: int) -> int:
+    """A seed for some numbers that others hardly share."""
+    return zlib.crc32(json.dumps(numbers).encode())
 
 
 def _diverged(means: dict[str, float], trainer: Trainer) -> str | None:
@@ -345,10 +416,10 @@ def _snapshot(trainer: Trainer) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 def _resume(trainer: Trainer, folder: Path, resume: Resume, about: dict[str, Any]) -> None:
     if resume == "never":
-        for path in numbered(folder):
+        for path in numbered(folder) if trainer.world.first else []:
             path.unlink()
         return
-    found = load_newest(folder)
+    found = trainer.world.state(lambda: load_newest(folder))
     if found is None:
         return
     tensors, numbers = found

@@ -31,6 +31,7 @@ from girl.phases import phase
 from girl.train.checkpoint import DamagedError, load, save
 from girl.train.loop import History, Resume, fit
 from girl.train.recipe import Recipe
+from girl.train.world import ALONE, World
 
 #: Columns up to which features go into an encoder without weights as they are.
 WEIGHTLESS = 2048
@@ -168,6 +169,7 @@ def pretrain(
     about: dict[str, Any] | None = None,
     console: Console | None = None,
     watch: Callable[[EncoderMethod, History], None] | None = None,
+    world: World = ALONE,
 ) -> Run:
     """Train on a graph. With ``out``, checkpoints, the model and the history are kept there.
 
@@ -179,16 +181,28 @@ def pretrain(
         about: what the graph is, kept with the run.
         console: where progress is shown; None shows none.
         watch: called after every epoch; what it takes is not counted as training.
+        world: the processes that share every batch. Only the first one's run has vectors, and is kept.
     """
     recipe = settle(recipe, whole)
     about = {"recipe": recipe.to_dict(), "inputs": whole.x.shape[1], "nodes": whole.size, **(about or {})}
     about["fingerprint"] = fingerprint(whole)
     method = untrained(whole.x.shape[1], recipe, whole.x.device)
     folder = None if out is None else out / "checkpoints"
-    if out is not None:
+    if out is not None and world.first:
         out.mkdir(parents=True, exist_ok=True)
-    look = None if watch is None else partial(watch, method)
-    history = fit(method, whole, recipe.train, folder=folder, resume=resume, about=about, console=console, watch=look)
+    history = fit(
+        method,
+        whole,
+        recipe.train,
+        folder=folder,
+        resume=resume,
+        about=about,
+        console=console,
+        watch=None if watch is None else partial(watch, method),
+        world=world,
+    )
+    if not world.first:
+        return Run(recipe, method, about, history)
     with phase(console, "embedding"):
         run = Run(recipe, method, about, history, method.finish(whole))
     if out is not None:

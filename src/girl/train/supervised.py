@@ -15,6 +15,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from girl.errors import InputError
 from girl.kernel.check import check_choice, check_number, check_whole
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
+from girl.kernel.ranks import Ranks
 from girl.methods.base import Batch, Method
 from girl.nn.classifier import Classifier, ClassifierSettings
 from girl.nn.diagnosis import lost_shares
@@ -22,6 +23,7 @@ from girl.nn.regularizer import KRRegularizer
 from girl.records import plain
 from girl.train.loop import History, Resume, TrainSettings, fit
 from girl.train.recipe import changed
+from girl.train.world import ALONE, World
 
 Kind = Literal["none", "wd", "fa", "kr"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -147,6 +149,7 @@ class SupervisedMethod(Method):
         self._mask[labels.train] = True
         s = recipe.regularizer
         self.regularizer: KRRegularizer | None = None
+        self._ranks: Ranks | None = None
         # A single layer is the last one: without `last` there is nothing to regularise.
         if s.regularizer == "kr" and (recipe.model.depth > 1 or s.last):
             classes = None if labels.several else labels.classes
@@ -154,16 +157,29 @@ class SupervisedMethod(Method):
                 self.model, weight=s.weight, loss=s.kr_loss(), last=s.last, classes=classes
             )
 
+    def share(self, ranks: Ranks) -> None:
+        """Cross-entropy and regulariser are those of all processes' training nodes."""
+        self._ranks = ranks
+        if self.regularizer is not None:
+            self.regularizer.share(ranks)
+
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """Cross-entropy and the regulariser on the training nodes of a batch; a batch without any is passed over."""
         mask, y = batch.of(self._mask), batch.of(self.labels.y)
-        if not bool(mask.any()):
+        known = total = int(mask.sum())
+        if self._ranks is not None:
+            total = sum(self._ranks.sizes(known, mask.device))
+        if not total:
             return {}
         logits = self.model(batch.x, batch.graph, generator)[mask]
+        # Averaged over processes, the sums' shares of all nodes make the mean over all nodes.
+        how = "mean" if self._ranks is None else "sum"
         if self.labels.several:
-            found = {"cross-entropy": binary_cross_entropy_with_logits(logits, y[mask].float())}
+            entropy = binary_cross_entropy_with_logits(logits, y[mask].float(), reduction=how)
+            total *= y.shape[1]
         else:
-            found = {"cross-entropy": cross_entropy(logits, y[mask])}
+            entropy = cross_entropy(logits, y[mask], reduction=how)
+        found = {"cross-entropy": entropy if self._ranks is None else entropy * (self._ranks.count / total)}
         if self.regularizer is not None:
             found["KR"] = self.regularizer(y, mask, generator=generator)
         return found
@@ -210,6 +226,7 @@ def learn(
     resume: Resume = "auto",
     about: dict[str, Any] | None = None,
     console: Console | None = None,
+    world: World = ALONE,
 ) -> tuple[SupervisedMethod, History]:
     """Learn labels of a graph; the classifier has the weights of its best epoch on the validation nodes.
 
@@ -222,8 +239,9 @@ def learn(
         resume: go on where an interrupted run stopped, or start anew.
         about: what the run is.
         console: where progress is shown.
+        world: the processes that share every batch.
     """
     recipe = recipe.settled()
     method = classifier(whole.x.shape[1], labels, recipe, whole.x.device, scored)
-    history = fit(method, whole, recipe.train, folder=folder, resume=resume, about=about, console=console)
+    history = fit(method, whole, recipe.train, folder=folder, resume=resume, about=about, console=console, world=world)
     return method, history
