@@ -28,6 +28,7 @@ from girl.report.runs import keep_inputs, report_run
 from girl.train.loop import Resume
 from girl.train.recipe import Recipe, find_recipe
 from girl.train.run import Run, batch_of, device_of, load_run, pretrain
+from girl.train.world import ALONE, World
 
 #: A table, or the file that it is in.
 Source = Path | str | pl.DataFrame
@@ -90,6 +91,7 @@ def embed(
     resume: Resume = "auto",
     device: str = "auto",
     console: Console | None = None,
+    world: World = ALONE,
 ) -> Embedded:
     """Embeddings of a graph that is given as an edge list and, maybe, a node table; or of a set of graphs.
 
@@ -114,6 +116,7 @@ def embed(
         resume: go on with an interrupted run (auto), or start anew (never).
         device: cpu, cuda or auto.
         console: where to say what is going on; None says nothing.
+        world: the processes that train together. Only the first one's result has vectors, and is written.
     """
     if structure not in STRUCTURES:
         raise InputError(f"structure: given {structure!r}, expected one of {', '.join(STRUCTURES)}")
@@ -144,7 +147,9 @@ def embed(
             }
             | ({"graphs": True} if graph.is_set else {}),
         }
-        run = pretrain(whole, full, out=folder, resume=resume, about=about, console=console)
+        run = pretrain(whole, full, out=folder, resume=resume, about=about, console=console, world=world)
+        if not world.first:
+            return Embedded(graph, np.empty((0, run.method.width), np.float32), run, folder)
     else:
         if options or recipe != "auto":
             raise InputError("model: given together with settings of a recipe, expected one or the other")

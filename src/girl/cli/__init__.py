@@ -13,6 +13,7 @@ from typing import NoReturn
 from rich.console import Console
 
 from girl.cli.app import app, reproduce
+from girl.cli.app import out as console
 from girl.errors import InputError
 
 __all__ = ["app", "main"]
@@ -54,6 +55,8 @@ def main(tokens: Sequence[str] | None = None) -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # For people: what is the matter, not the line of code that noticed.
     warnings.formatwarning = lambda message, *_, **__: f"note: {message}\n"
+    if int(os.environ.get("RANK", "0")):  # of several processes that torchrun started, the first one speaks
+        console.quiet = True
     try:
         app(tokens)
     except InputError as error:
@@ -66,9 +69,9 @@ def main(tokens: Sequence[str] | None = None) -> None:
 
 
 def _complain(text: str, code: int) -> NoReturn:
-    console = Console(stderr=True)
-    console.print("[red]girl:[/red] ", end="")
-    console.print(text, soft_wrap=True, highlight=False, markup=False)  # a name may hold brackets
+    errors = Console(stderr=True)
+    errors.print("[red]girl:[/red] ", end="")
+    errors.print(text, soft_wrap=True, highlight=False, markup=False)  # a name may hold brackets
     sys.exit(code)
 
 

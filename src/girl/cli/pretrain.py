@@ -48,7 +48,8 @@ def pretrain(
     """Learn representations of a named graph without labels, by GIRL or another method.
 
     For example `girl pretrain cora --protocol full --out runs/cora`, then `girl evaluate runs/cora`. Interrupted, the
-    same command goes on where it stopped.
+    same command goes on where it stopped. `torchrun --nproc-per-node 2 -m girl pretrain ...` shares every batch among
+    two processes.
 
     Writes OUT/model.safetensors, config.json, history.json and embeddings.npy (a row for each node, or for each graph
     of a set of graphs).
@@ -77,6 +78,7 @@ def pretrain(
     from girl.train.recipe import find_recipe, method_recipe
     from girl.train.run import batch_of, device_of, save_embedding, seen_by
     from girl.train.run import pretrain as run_pretrain
+    from girl.train.world import joined
 
     name = datasets.describe(dataset).name
     if recipe in ("tuned", "default"):
@@ -86,18 +88,22 @@ def pretrain(
         if method not in ("girl", base.name):
             raise InputError(f"--method: given {method!r} with a recipe of {base.name!r}, expected one of them only")
     full = base.with_values(given(encoder, objective, train) | assigned(set_ or []), "command line")
-    found = datasets.load(name, data_root, mirror)
-    rule = splits.get(protocol or found.protocols[0])
-    _check_inductive(found, rule.name, found.protocols)
-    shared = rule.split(found, split)  # also where training needs no split: a protocol it lacks is a mistake
-    nodes = shared.train if found.inductive else None
-    whole = batch_of(found.data, full.encoder, device_of(device))
-    about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
-    graphs = f"{found.graphs:,} graphs, " if found.graphs else ""
-    say(f"{found.title}: {graphs}{whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges")
-    out = out or Path("runs") / found.name
-    part = whole if nodes is None else seen_by(whole, nodes)
-    run = run_pretrain(part, full, out=out, resume=resume, about=about, console=console)
+    place = device_of(device)
+    with joined(place) as world:
+        found = world.in_turn(lambda: datasets.load(name, data_root, mirror))
+        rule = splits.get(protocol or found.protocols[0])
+        _check_inductive(found, rule.name, found.protocols)
+        shared = rule.split(found, split)  # also where training needs no split: a protocol it lacks is a mistake
+        nodes = shared.train if found.inductive else None
+        whole = batch_of(found.data, full.encoder, place)
+        about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
+        graphs = f"{found.graphs:,} graphs, " if found.graphs else ""
+        say(f"{found.title}: {graphs}{whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges")
+        out = out or Path("runs") / found.name
+        part = whole if nodes is None else seen_by(whole, nodes)
+        run = run_pretrain(part, full, out=out, resume=resume, about=about, console=console, world=world)
+    if not world.first:
+        return
     save_embedding(out / "embeddings.npy", run.embed(whole))
     ended = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
     say(f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{ended}. Kept in {out}")

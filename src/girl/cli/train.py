@@ -40,7 +40,8 @@ def train(
 
     For example `girl train cora --depth 18 --regularizer kr`, and the same with `--regularizer none` to see what the
     regulariser is worth. The weights of the best epoch on the validation nodes are kept; the test nodes are scored
-    once, at the end. Interrupted, the same command goes on where it stopped.
+    once, at the end. Interrupted, the same command goes on where it stopped. `torchrun --nproc-per-node 2 -m girl
+    train ...` shares every batch among two processes.
 
     Writes OUT/model.safetensors, config.json, history.json and scores.json.
 
@@ -62,17 +63,22 @@ def train(
     from girl.files import write_json
     from girl.train.run import device_of
     from girl.train.supervised import SupervisedRecipe
+    from girl.train.world import joined
 
-    found = datasets.load(dataset, data_root, mirror)
-    rule = splits.get(protocol or found.protocols[0])
     recipe = SupervisedRecipe().with_values(given(regularizer, model, training), "command line")
     kind, depth = recipe.regularizer.regularizer, recipe.model.depth
-    out = out or Path("runs") / f"{found.name}-{kind}-{depth}"
-    nodes, edges = found.data.num_nodes, found.data.edge_index.shape[1]
-    say(f"{found.title}: {nodes:,} nodes, {edges:,} edges; {rule.name} split {split}")
-    run, scores = train_on(
-        found, rule, split, recipe, out=out, resume=resume, device=device_of(device), console=console
-    )
+    place = device_of(device)
+    with joined(place) as world:
+        found = world.in_turn(lambda: datasets.load(dataset, data_root, mirror))
+        rule = splits.get(protocol or found.protocols[0])
+        out = out or Path("runs") / f"{found.name}-{kind}-{depth}"
+        nodes, edges = found.data.num_nodes, found.data.edge_index.shape[1]
+        say(f"{found.title}: {nodes:,} nodes, {edges:,} edges; {rule.name} split {split}")
+        run, scores = train_on(
+            found, rule, split, recipe, out=out, resume=resume, device=place, console=console, world=world
+        )
+    if not world.first:
+        return
     write_json(out / "scores.json", scores)
     table = Table(title=f"{found.title}, {rule.name}, {kind}, depth {depth}")
     for name in ("training", "validation", "test"):

@@ -17,6 +17,7 @@ from girl.train.loop import Resume
 from girl.train.run import batch_of, seen_by
 from girl.train.supervised import Labels, SupervisedRecipe
 from girl.train.supervised_run import SupervisedRun, run_supervised
+from girl.train.world import ALONE, World
 
 
 def train_on(
@@ -29,6 +30,7 @@ def train_on(
     resume: Resume = "auto",
     device: torch.device | str = "cpu",
     console: Console | None = None,
+    world: World = ALONE,
 ) -> tuple[SupervisedRun, dict[str, Any]]:
     """Train a classifier on one split of a dataset, and score it on all three parts of it.
 
@@ -44,6 +46,7 @@ def train_on(
         resume: go on where an interrupted run stopped, or start anew.
         device: where to train.
         console: where progress is shown.
+        world: the processes that share every batch.
     """
     split = protocol.split(dataset, index)
     labels = _to(labels_of(dataset, split), device)
@@ -55,7 +58,9 @@ def train_on(
         part = seen_by(whole, nodes)
         known = replace(labels, y=labels.y[nodes], train=torch.arange(len(nodes), device=device), val=nodes[:0])
         scored = (whole, labels)
-    run = run_supervised(part, known, recipe, scored=scored, out=out, resume=resume, about=about, console=console)
+    run = run_supervised(
+        part, known, recipe, scored=scored, out=out, resume=resume, about=about, console=console, world=world
+    )
     return run, scores_of(run, whole, labels, split, "micro-F1" if dataset.multilabel else "accuracy")
 
 

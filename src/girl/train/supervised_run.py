@@ -16,6 +16,7 @@ from girl.nn.classifier import Classifier
 from girl.train.loop import History, Resume
 from girl.train.run import about_of, damaged, fingerprint, load_folder, save_folder
 from girl.train.supervised import Labels, SupervisedRecipe, learn
+from girl.train.world import ALONE, World
 
 
 @dataclass
@@ -42,6 +43,7 @@ def run_supervised(
     resume: Resume = "auto",
     about: dict[str, Any] | None = None,
     console: Console | None = None,
+    world: World = ALONE,
 ) -> SupervisedRun:
     """Learn labels. With ``out``, checkpoints, the model and the history are kept there.
 
@@ -54,6 +56,7 @@ def run_supervised(
         resume: ``"auto"`` goes on where an interrupted run of the same kind stopped; ``"never"`` starts anew.
         about: what the graph is, kept with the run.
         console: where progress is shown; None shows none.
+        world: the processes that share every batch; the first keeps the run.
     """
     recipe = recipe.settled()
     about = {
@@ -66,15 +69,15 @@ def run_supervised(
         **(about or {}),
     }
     folder = None if out is None else out / "checkpoints"
-    if out is not None:
+    if out is not None and world.first:
         out.mkdir(parents=True, exist_ok=True)
     method, history = learn(
-        whole, labels, recipe, scored=scored, folder=folder, resume=resume, about=about, console=console
+        whole, labels, recipe, scored=scored, folder=folder, resume=resume, about=about, console=console, world=world
     )
     if method.regularizer is not None:
         method.regularizer.remove()
     run = SupervisedRun(recipe, method.model, about, history)
-    if out is not None:
+    if out is not None and world.first:
         save_folder(out, dict(run.model.state_dict()), run.about, run.history)
     return run
 

@@ -6,15 +6,19 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch._C._distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
 from girl.errors import InputError
 from girl.kernel.ranks import Ranks
+
+T = TypeVar("T")
 
 
 class World:
@@ -82,6 +86,15 @@ class World:
         own = torch.tensor(list(data), dtype=torch.uint8) if self.first else torch.empty(size, dtype=torch.uint8)
         return bytes(self.same(own).tolist()).decode()
 
+    def in_turn(self, load: Callable[[], T]) -> T:
+        """What ``load`` gives, on every process; the first goes ahead, so that it alone fills what others then find."""
+        if self.first:
+            found = load()
+            self.wait()
+            return found
+        self.wait()
+        return load()
+
     def wait(self) -> None:
         """Until all processes are here."""
         if self.group is not None:
@@ -103,7 +116,11 @@ def joined(device: torch.device | str = "cpu") -> Iterator[World]:
         raise InputError("device: given mps with several processes, expected cpu or cuda")
     if kind == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    dist.init_process_group("nccl" if kind == "cuda" else "gloo")
+    store, rank, size = next(rendezvous("env://"))
+    # Where processes were started anew, the store still has the addresses of those that are gone.
+    attempt = PrefixStore(f"girl/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+    backend = "nccl" if kind == "cuda" else "gloo"
+    dist.init_process_group(backend, store=attempt, rank=rank, world_size=size)
     try:
         yield World(dist.group.WORLD, dist.new_group())
     finally:
