@@ -19,16 +19,15 @@ def row(dataset, kind, layers, value, seed, val):
 
 
 def test_the_candidate_is_chosen_by_validation_on_the_pilot_alone():
-    rows = [
-        row("actor", "kr", 3, value, seed, 0.1 * seed + value / 100) for value in (0.1, 1.0, 10.0) for seed in (0, 1)
-    ]
-    assert depth.chosen(rows, "actor", "kr", 3) == 10.0
-    rows += [row("actor", "kr", 3, 0.1, seed, 1.0) for seed in range(2, 10)]  # not of the pilot
-    assert depth.chosen(rows, "actor", "kr", 3) == 10.0
+    values = depth.CANDIDATES["kr"]
+    rows = [row("actor", "kr", 3, value, seed, 0.1 * seed + value / 1000) for value in values for seed in (0, 1)]
+    assert depth.chosen(rows, "actor", "kr", 3) == max(values)
+    rows += [row("actor", "kr", 3, values[0], seed, 1.0) for seed in range(2, 10)]  # not of the pilot
+    assert depth.chosen(rows, "actor", "kr", 3) == max(values)
     assert depth.chosen(rows[:3], "actor", "kr", 3) is None  # a candidate is missing
     assert depth.chosen(rows, "actor", "kr", 6) is None
-    ties = [row("actor", "kr", 3, value, 0, 0.5) for value in (0.1, 1.0, 10.0)]
-    assert depth.chosen(ties, "actor", "kr", 3) == 0.1
+    ties = [row("actor", "kr", 3, value, 0, 0.5) for value in values]
+    assert depth.chosen(ties, "actor", "kr", 3) == values[0]
 
 
 def test_kinds_differ_in_the_regulariser_only():
