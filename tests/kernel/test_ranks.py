@@ -54,19 +54,40 @@ def losses_here(group, start, end, dtype):
     return found
 
 
-def losses_on_ranks(shares, dtype):
+def losses_on_ranks(group, shares, dtype):
     rank = dist.get_rank()
     found = []
     for sizes in shares:
         start = sum(sizes[:rank])
-        found.append(losses_here(dist.group.WORLD, start, start + sizes[rank], dtype))
+        found.append(losses_here(group, start, start + sizes[rank], dtype))
     return found
 
 
-@pytest.mark.parametrize(("count", "dtype", "tolerance"), [(2, torch.float64, 1e-10), (4, torch.float32, 1e-5)])
-def test_many_processes_have_the_loss_and_gradient_of_one(count, dtype, tolerance, tmp_path):
+#: Processes, the type of the rows, and how close they come.
+KINDS = ((2, torch.float64, 1e-10), (4, torch.float32, 1e-5))
+
+
+def everything():
+    """Of four processes; of two of them, while the others wait; and what two of them are told."""
+    pair = dist.new_group([0, 1])
+    groups = {2: pair, 4: dist.group.WORLD}
+    found = {}
+    for count, dtype, _ in KINDS:
+        found[count] = losses_on_ranks(groups[count], SHARES[count], dtype) if dist.get_rank() < count else None
+    found["traffic"], found["mistakes"] = (traffic(pair), mistakes(pair)) if dist.get_rank() < 2 else (None, None)
+    dist.barrier()
+    return found
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    return together(4, everything, tmp_path_factory.mktemp("ranks"))
+
+
+@pytest.mark.parametrize(("count", "dtype", "tolerance"), KINDS)
+def test_many_processes_have_the_loss_and_gradient_of_one(count, dtype, tolerance, answers):
     alone = losses_here(None, 0, 90, dtype)
-    answers = together(count, losses_on_ranks, tmp_path, SHARES[count], dtype)
+    answers = [found[count] for found in answers]
     for place, sizes in enumerate(SHARES[count]):
         for name, (value, into_x, into_y, drawn) in alone.items():
             for rank, size in enumerate(sizes):
@@ -81,21 +102,21 @@ def test_many_processes_have_the_loss_and_gradient_of_one(count, dtype, toleranc
             assert torch.equal(answers[0][place][name][3], drawn), name
 
 
-def traffic():
+def traffic(group):
     """Bytes that a process sends for a loss and its way back, for some numbers of rows."""
     found = {}
     for rows in (100, 1000, 10_000):
-        loss = KRLoss(features="fourier", rank=32, group=dist.group.WORLD)
+        loss = KRLoss(features="fourier", rank=32, group=group)
         x = torch.randn(rows, 8, generator=torch.Generator().manual_seed(dist.get_rank())).requires_grad_()
         loss(x, x.detach()[:, :4].sin(), generator=torch.Generator().manual_seed(0)).backward()
         found[rows] = loss.ranks.sent
     return found
 
 
-def mistakes():
+def mistakes(group):
     """What each process is told of rows that no loss can be had of."""
     rank = dist.get_rank()
-    loss = KRLoss(features="fourier", rank=8, group=dist.group.WORLD)
+    loss = KRLoss(features="fourier", rank=8, group=group)
     told = []
     broken = torch.randn(10, 2)
     if rank == 1:
@@ -107,7 +128,7 @@ def mistakes():
         except ValueError as error:
             told.append((type(error).__name__, str(error)))
     try:
-        KRLoss("median", "fourier", group=dist.group.WORLD)(torch.randn(10, 2), torch.randn(10, 2))
+        KRLoss("median", "fourier", group=group)(torch.randn(10, 2), torch.randn(10, 2))
     except ValueError as error:
         told.append((type(error).__name__, str(error)))
     assert copy.deepcopy(loss).ranks is loss.ranks
@@ -116,12 +137,9 @@ def mistakes():
     return told, float(loss(x, x.sin()))
 
 
-def both():
-    return traffic(), mistakes()
-
-
-def test_messages_do_not_grow_and_mistakes_are_everyones(tmp_path):
-    (sent, (told, value)), (sent_too, (told_too, value_too)) = together(2, both, tmp_path)
+def test_messages_do_not_grow_and_mistakes_are_everyones(answers):
+    sent, sent_too = (found["traffic"] for found in answers[:2])
+    (told, value), (told_too, value_too) = (found["mistakes"] for found in answers[:2])
     assert len(set(sent.values())) == 1
     assert sent == sent_too
     rank, columns, state = 32, 4, 5056

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,14 +15,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-CALL = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--max-restarts", "1"]
-TRAIN = ["-m", "girl", "pretrain", "digits", "--clusters", "8", "--per-batch", "4", "--hidden", "16", "--rank", "32"]
-TRAIN += ["--target-rank", "16", "--epochs", "12", "--save-every", "1"]
+PAGE = Path(__file__).parents[2] / "docs" / "processes.md"
 
 
 @pytest.fixture
 def environment(tmp_path):
     return {**os.environ, "GIRL_DATA": str(tmp_path / "data"), "OMP_NUM_THREADS": "1"}
+
+
+def blocks(language: str) -> str:
+    """The page's first block in a language."""
+    (found, *_) = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return found
+
+
+def call(folder: Path) -> list[str]:
+    """The page's command, writing to a folder, with a restart."""
+    program, *rest, out = shlex.split(blocks("sh"))
+    assert (program, rest[-1], out) == ("torchrun", "--out", "runs/two")
+    return [sys.executable, "-m", "torch.distributed.run", "--max-restarts", "1", *rest, str(folder)]
 
 
 def workers_of(parent: int) -> list[int]:
@@ -38,12 +51,10 @@ def workers_of(parent: int) -> list[int]:
 
 def test_a_killed_process_comes_back_and_the_run_ends_where_it_would_have(tmp_path, environment):
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
-    done = subprocess.run(
-        [*CALL, *TRAIN, "--out", str(undisturbed)], env=environment, capture_output=True, text=True, timeout=300
-    )
+    done = subprocess.run(call(undisturbed), env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("12 epochs in") == 1  # the first process speaks for all
-    run = subprocess.Popen([*CALL, *TRAIN, "--out", str(killed)], env=environment, stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen(call(killed), env=environment, stderr=subprocess.PIPE, text=True)
     limit = time.monotonic() + 200
     while not list((killed / "checkpoints").glob("checkpoint-*")):
         assert run.poll() is None, run.stderr
@@ -58,3 +69,7 @@ def test_a_killed_process_comes_back_and_the_run_ends_where_it_would_have(tmp_pa
     first, second = (json.loads((folder / "history.json").read_text()) for folder in (undisturbed, killed))
     assert first["epochs"] == second["epochs"]
     assert np.array_equal(*(np.load(folder / "embeddings.npy") for folder in (undisturbed, killed)))
+
+
+def test_the_page_s_loop_runs(snippet):
+    snippet("python", blocks("python"))
