@@ -36,9 +36,9 @@ from girl.experiments.record import provenance
 from girl.files import write_json
 from girl.methods.base import Batch
 from girl.methods.girl import GIRLMethod, GIRLSettings
-from girl.train.loop import Trainer
 from girl.train.recipe import Recipe, tuned_recipe
 from girl.train.run import batch_of, pretrain, untrained
+from girl.train.trainer import Trainer
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 

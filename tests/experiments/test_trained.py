@@ -5,9 +5,9 @@ import torch
 
 from girl.data.digits import digits
 from girl.experiments.trained import Looks, trained
-from girl.train.loop import History
 from girl.train.recipe import Recipe, method_recipe
 from girl.train.run import batch_of, pretrain
+from girl.train.trainer import History
 
 
 @pytest.mark.parametrize("method", ["girl", "dgi", "bgrl"])

@@ -26,9 +26,10 @@ from girl.methods.registry import methods
 from girl.methods.simgrace import SimGRACE, SimGRACESettings
 from girl.methods.views import WAYS, augmented
 from girl.nn.encoder import EncoderSettings
-from girl.train.loop import TrainSettings, fit
+from girl.train.loop import fit
 from girl.train.recipe import Recipe, method_recipe
 from girl.train.run import embed_untrained, pretrain
+from girl.train.trainer import TrainSettings
 
 LEVEL = [name for name, entry in methods().items() if entry.level != "nodes"]
 

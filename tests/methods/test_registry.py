@@ -10,9 +10,10 @@ from girl.methods import registry
 from girl.methods.encoded import EncoderMethod
 from girl.methods.registry import MethodEntry, find_method, method_of, methods
 from girl.nn.encoder import EncoderSettings
-from girl.train.loop import TrainSettings, fit
+from girl.train.loop import fit
 from girl.train.recipe import Recipe, method_recipe
 from girl.train.run import embed_untrained, load_run, pretrain, untrained
+from girl.train.trainer import TrainSettings
 
 NAMES = [name for name, entry in methods().items() if entry.level != "graphs"]
 

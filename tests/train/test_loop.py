@@ -16,7 +16,8 @@ from girl.nn.encoder import EncoderSettings
 from girl.nn.features import Features
 from girl.nn.graph import Graph
 from girl.train.checkpoint import load_newest, numbered
-from girl.train.loop import DivergedError, Trainer, TrainSettings, fit
+from girl.train.loop import DivergedError, fit
+from girl.train.trainer import Trainer, TrainSettings
 
 
 def whole(n=150):

@@ -8,7 +8,6 @@ from torch_geometric.data import Data
 
 from girl.errors import InputError
 from girl.evaluate.labels import of_classes, of_several
-from girl.train.loop import TrainSettings
 from girl.train.run import batch_of
 from girl.train.supervised import (
     ClassifierSettings,
@@ -18,6 +17,7 @@ from girl.train.supervised import (
     classifier,
     learn,
 )
+from girl.train.trainer import TrainSettings
 
 SMALL = SupervisedRecipe(
     ClassifierSettings(depth=3, hidden=16),

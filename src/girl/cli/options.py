@@ -15,9 +15,9 @@ from girl.errors import InputError
 from girl.methods.girl import GIRLSettings
 from girl.nn.classifier import ClassifierSettings
 from girl.nn.encoder import EncoderSettings
-from girl.train.loop import TrainSettings
 from girl.train.supervised import TRAINING as TRAINING_OF_LABELS
 from girl.train.supervised import RegularizerSettings
+from girl.train.trainer import TrainSettings
 
 COLUMNS = Group("Columns", sort_key=0.5)
 ENCODER = Group("Encoder", sort_key=3)

@@ -17,6 +17,7 @@ from girl.data.columns import Encoding, called_id
 from girl.data.edges import read_edge_file
 from girl.data.formats import GraphFile
 from girl.data.graphfolder import Folder, read_folder, without_nodes
+from girl.data.membership import Part, by_edges, by_nodes, codes_of, graph_of, part_of, within
 from girl.data.nodetable import IDS, alike, unique_ids
 from girl.data.table import Table, listed, open_table
 from girl.data.usergraph import Built, InputSettings, UserGraph, build, tables_of
@@ -73,22 +74,6 @@ def user_graphs_of(
     return _set_of(Folder(file, {}), tables_of(nodes), about, settings, encoding)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A table without its column of graphs."""
-
-    table: Table
-    graph: pl.Series | None
-    """The graph of each row; None if the table does not say."""
-
-
-def _part(table: Table, column: str | None, graph: pl.Series | None) -> _Part:
-    if graph is None and column is not None and column in table.columns:
-        graph = table.ids(column)
-        table = replace(table, columns=tuple(name for name in table.columns if name != column))
-    return _Part(table, graph)
-
-
 def _set_of(
     given: Folder, tables: list[Table], about: Table | None, s: InputSettings, encoding: Encoding | None
 ) -> UserGraph:
@@ -99,16 +84,16 @@ def _set_of(
         )
     file = given.file
     own = not tables and file.nodes is not None
-    edges = _part(file.edges, s.graph, given.edges)
+    edges = part_of(file.edges, s.graph, given.edges)
     if own:
         assert file.nodes is not None
-        nodes = [_part(file.nodes, s.graph, given.nodes)]
+        nodes = [part_of(file.nodes, s.graph, given.nodes)]
     else:
-        nodes = [_part(table, s.graph, None) for table in tables]
+        nodes = [part_of(table, s.graph, None) for table in tables]
     _check_said(s.graph, edges, nodes, folder=bool(given.paths))
     parts = [*nodes, edges]
     scoped = all(part.graph is not None for part in parts)
-    *wrapped, ends = [_within(part) if scoped else part.table for part in parts]
+    *wrapped, ends = [within(part) if scoped else part.table for part in parts]
     label = _node_label(s.label, nodes, about)
     whole = replace(file, edges=ends, nodes=wrapped[0] if own else file.nodes)
     naming = [name for part in nodes for name in _naming(part) if name not in (label, *s.columns, *s.text, *s.ignore)]
@@ -120,11 +105,11 @@ def _set_of(
     )
     seen = _seen(parts, list(given.paths), s.graph or "graph")
     if scoped:
-        owner = _codes(_graph_of(built.graph.ids), seen)
+        owner = codes_of(graph_of(built.graph.ids), seen)
     elif edges.graph is None:
-        owner = _by_nodes(built, nodes, seen, s.graph or "")
+        owner = by_nodes(built, nodes, seen, s.graph or "")
     else:
-        owner = _by_edges(built, edges.graph, seen, s.graph or "")
+        owner = by_edges(built, edges.graph, seen, s.graph or "")
     rows = _rows(seen, about, s, np.bincount(owner, minlength=len(seen)), given.paths)
     made = _grouped(built, owner, rows, s)
     if given.paths:
@@ -133,7 +118,7 @@ def _set_of(
     return made
 
 
-def _check_said(column: str | None, edges: _Part, nodes: Sequence[_Part], folder: bool) -> None:
+def _check_said(column: str | None, edges: Part, nodes: Sequence[Part], folder: bool) -> None:
     """Complain if no table says which graph a row is of; of a folder the node table must, and of several all."""
     if column is None and edges.graph is None:
         raise InputError(
@@ -147,7 +132,7 @@ def _check_said(column: str | None, edges: _Part, nodes: Sequence[_Part], folder
         (near or [edges.table])[0].check(column, "--graph")
 
 
-def _node_label(label: str | None, nodes: Sequence[_Part], about: Table | None) -> str | None:
+def _node_label(label: str | None, nodes: Sequence[Part], about: Table | None) -> str | None:
     """The column of labels, if a node table has it: it is then no feature, also where the table of graphs has it."""
     if label is None or any(label in part.table.columns for part in nodes):
         return label
@@ -159,7 +144,7 @@ def _node_label(label: str | None, nodes: Sequence[_Part], about: Table | None) 
     return None
 
 
-def _seen(parts: Sequence[_Part], files: Sequence[str], column: str) -> pl.Series:
+def _seen(parts: Sequence[Part], files: Sequence[str], column: str) -> pl.Series:
     """All graphs: those of a folder's files, or those of tables in the order in which they appear there."""
     if not files:
         told = alike([part.graph for part in parts if part.graph is not None])
@@ -174,7 +159,7 @@ def _seen(parts: Sequence[_Part], files: Sequence[str], column: str) -> pl.Serie
     return pl.Series("graph", files)
 
 
-def _naming(part: _Part) -> list[str]:
+def _naming(part: Part) -> list[str]:
     """Texts, or ids, that are different for all nodes of a graph and repeat in others: names of nodes, not kinds."""
     if part.graph is None or not (part.graph.value_counts()["count"] >= NAMED).any():
         return []
@@ -186,112 +171,6 @@ def _naming(part: _Part) -> list[str]:
             if not cells.is_duplicated().any():
                 found.append(column.name)
     return found
-
-
-# Whose a node is.
-
-
-def _within(part: _Part) -> Table:
-    """The table with ids that tell graphs apart: the graph's name, a stroke, and the id."""
-    assert part.graph is not None
-    name = part.graph.cast(pl.String).str.replace_all(r"([\\/])", r"\$1")
-
-    def load_ids(column: str) -> pl.Series:
-        found = part.table.load_ids(column).cast(pl.String)
-        return pl.select(pl.concat_str([name, found], separator="/")).to_series().alias(column)
-
-    return replace(part.table, load_ids=load_ids)
-
-
-def _graph_of(ids: pl.Series) -> pl.Series:
-    """The graphs' names in ids that :func:`_within` made."""
-    return ids.str.extract(r"^((?s:[^\\/]|\\.)*)/").str.replace_all(r"(?s)\\(.)", "$1")
-
-
-def _codes(names: pl.Series, seen: pl.Series) -> NDArray[np.int64]:
-    """The places of names among those seen; -1 for others."""
-    texts = seen.cast(pl.String).to_list()
-    found = names.cast(pl.String).replace_strict(texts, range(len(texts)), default=-1, return_dtype=pl.Int64)
-    return found.fill_null(-1).to_numpy()
-
-
-def _by_nodes(built: Built, nodes: Sequence[_Part], seen: pl.Series, column: str) -> NDArray[np.int64]:
-    """The graph of each node where only node tables say it: the ends of an edge must be of the same."""
-    ids, edges = built.graph.ids, built.edges
-    owner = np.full(len(ids), -1)
-    for part, rows in zip(nodes, built.nodes.rows, strict=True):
-        if part.graph is None:
-            continue
-        found = part.graph if rows is None else part.graph.gather(rows)
-        codes, before = _codes(found, seen), owner[: len(found)]
-        differ = np.flatnonzero((codes >= 0) & (before >= 0) & (codes != before))
-        if len(differ):
-            at = int(differ[0])
-            row = at if rows is None else int(rows[at])
-            problem = (
-                f"given {shown(found[at])}, but another table says {shown(seen[int(before[at])])}; mend one of them"
-            )
-            raise part.table.error(row, column, problem)
-        owner[: len(found)] = np.where(before < 0, codes, before)
-    for places, end in ((built.source, edges.source_column), (built.target, edges.target_column)):
-        lost = np.flatnonzero(owner[places] < 0)
-        if len(lost):
-            at = int(lost[0])
-            raise edges.table.error(
-                edges.row(at),
-                end,
-                f"the node {shown(ids[int(places[at])])} has no row that says its graph ({len(lost):,} such edges); "
-                f"add it to {built.nodes.name}, or the column {column!r} to the edges",
-            )
-    across = np.flatnonzero(owner[built.source] != owner[built.target])
-    if len(across):
-        at = int(across[0])
-        ends = [int(built.source[at]), int(built.target[at])]
-        one, other = (f"{shown(ids[end])} is of the graph {shown(seen[int(owner[end])])}" for end in ends)
-        raise edges.table.error(
-            edges.row(at),
-            edges.target_column,
-            f"joins two graphs ({len(across):,} such edges): {one}, {other}; drop the edge, or, if ids repeat in other "
-            f"graphs, give the edges the column {column!r} too",
-        )
-    _check_owned(built, owner, f"no table says its graph; fill in the column {column!r}")
-    return owner
-
-
-def _by_edges(built: Built, graph: pl.Series, seen: pl.Series, column: str) -> NDArray[np.int64]:
-    """The graph of each node where only edges say it: all edges of a node must be of the same."""
-    ids, edges = built.graph.ids, built.edges
-    owner = np.full(len(ids), -1)
-    codes = _codes(graph, seen)
-    claims = np.repeat(codes if edges.rows is None else codes[edges.rows], 2)
-    ends = np.stack([built.source, built.target], 1).ravel()
-    places, first = np.unique(ends, return_index=True)
-    owner[places] = claims[first]
-    differ = np.flatnonzero(owner[ends] != claims)
-    if len(differ):
-        at = int(differ[0])
-        before = edges.table.line(edges.row(int(first[np.searchsorted(places, ends[at])]) // 2))
-        raise edges.table.error(
-            edges.row(at // 2),
-            (edges.source_column, edges.target_column)[at % 2],
-            f"the node {shown(ids[int(ends[at])])} is of the graph {shown(seen[int(claims[at])])} here, of "
-            f"{shown(seen[int(owner[ends[at]])])} in row {before}; if ids repeat in other graphs, give "
-            f"{built.nodes.name} the column {column!r} too",
-        )
-    _check_owned(built, owner, f"it is no end of an edge, so that its graph is not known; add a column {column!r}")
-    return owner
-
-
-def _check_owned(built: Built, owner: NDArray[np.int64], problem: str) -> None:
-    lost = np.flatnonzero(owner < 0)
-    if len(lost):
-        node = shown(built.graph.ids[int(lost[0])])
-        raise built.nodes.located(
-            CellError(int(lost[0]), built.nodes.id_columns[0], f"the node {node} ({len(lost):,} such nodes): {problem}")
-        )
-
-
-# The graphs' own rows.
 
 
 @dataclass(frozen=True)
@@ -322,7 +201,7 @@ def _rows(
         return _Rows(order, table, notes, {})
     column = name if name in about.columns else about.columns[0]
     ids, seen = alike([unique_ids(about, column), seen])
-    place = _codes(seen, ids)
+    place = codes_of(seen, ids)
     if not (place >= 0).any():
         raise InputError(
             f"{about.name}: no id of column {column!r}, such as {shown(ids[0])}, is a graph, such as {shown(seen[0])}; "

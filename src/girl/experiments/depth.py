@@ -14,8 +14,8 @@ from girl.errors import InputError
 from girl.evaluate.supervised import train_on
 from girl.experiments.cells import Cell, Results, kept_dataset, run_cells
 from girl.nn.classifier import ClassifierSettings
-from girl.train.loop import TrainSettings
 from girl.train.supervised import KINDS, Kind, RegularizerSettings, SupervisedRecipe
+from girl.train.trainer import TrainSettings
 
 DEPTHS = (3, 6, 9, 12, 15, 18)
 

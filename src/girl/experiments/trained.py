@@ -10,9 +10,9 @@ from torch import Tensor
 from girl.experiments.memory import forget_peak, peak, resident
 from girl.methods.base import Batch
 from girl.methods.encoded import EncoderMethod
-from girl.train.loop import History
 from girl.train.recipe import Recipe
 from girl.train.run import pretrain
+from girl.train.trainer import History
 
 #: Looks on the way are after epochs 1, 4, 16, ...: each costs a probe.
 GROWTH = 4

@@ -63,6 +63,11 @@ class Ranks:
         """Elementwise sums over all processes, differentiable."""
         return _Sum.apply(self, *tensors)
 
+    def mean(self, x: Tensor) -> Tensor:
+        """The mean row over all processes' rows of x (n x m), a constant."""
+        total, count = self.constants(x.sum(0), x.new_tensor([float(len(x))]))
+        return total / count
+
     def sizes(self, rows: int, device: torch.device) -> list[int]:
         """The number of rows of every process."""
         own = torch.zeros(self.count, dtype=torch.int64, device=device)

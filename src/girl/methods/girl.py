@@ -216,14 +216,13 @@ def _take(whole: Tensor, nodes: Tensor) -> Tensor:
 
 def _scaled(target: Tensor, whiten: float, ranks: Ranks | None = None) -> Tensor:
     """Centred, and scaled so that ρ̂ is 1 when nothing is explained: the columns' spreads have mean 1."""
-    if ranks is None:
-        target = target - target.mean(0)
-        return target * _scales(target.square().mean(0).sqrt(), whiten)
-    rows = target.new_tensor([float(len(target))])
-    total, count = ranks.constants(target.sum(0), rows)
-    target = target - total / count
-    (squares,) = ranks.constants(target.square().sum(0))
-    return target * _scales((squares / count).sqrt(), whiten)
+    mean = _mean if ranks is None else ranks.mean
+    target = target - mean(target)
+    return target * _scales(mean(target.square()).sqrt(), whiten)
+
+
+def _mean(target: Tensor) -> Tensor:
+    return target.mean(0)
 
 
 def _scaled_sparse(target: Tensor, whiten: float) -> Tensor:

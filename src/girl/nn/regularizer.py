@@ -224,10 +224,8 @@ def _rows(mask: Tensor | None, y: Tensor) -> Tensor | None:
 
 def _spread(target: Tensor, loss: KRLoss) -> Tensor:
     """ρ̂ where nothing is explained: the size of the target around its mean."""
-    if loss.ranks is None:
-        means = (target - target.mean(0)).abs().pow(loss.p).mean(0)
-    else:
-        rows = target.new_tensor([float(len(target))])
-        total, count = loss.ranks.constants(target.sum(0), rows)
-        means = loss.ranks.constants((target - total / count).abs().pow(loss.p).sum(0))[0] / count
+    ranks = loss.ranks
+    center = target.mean(0) if ranks is None else ranks.mean(target)
+    sizes = (target - center).abs().pow(loss.p)
+    means = sizes.mean(0) if ranks is None else ranks.mean(sizes)
     return (means.pow(1 / loss.p) if loss.root else means).mean()

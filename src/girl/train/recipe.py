@@ -19,7 +19,7 @@ from girl.methods.girl import GIRLSettings
 from girl.methods.registry import find_method, method_of
 from girl.nn.encoder import EncoderSettings
 from girl.records import plain
-from girl.train.loop import TrainSettings
+from girl.train.trainer import TrainSettings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -29,8 +29,9 @@ from girl.nn.features import Features
 from girl.nn.graph import Graph, check_edges
 from girl.phases import phase
 from girl.train.checkpoint import DamagedError, load, save
-from girl.train.loop import History, Resume, fit
+from girl.train.loop import Resume, fit
 from girl.train.recipe import Recipe
+from girl.train.trainer import History
 from girl.train.world import ALONE, World
 
 #: Columns up to which features go into an encoder without weights as they are.
@@ -188,8 +189,6 @@ def pretrain(
     about["fingerprint"] = fingerprint(whole)
     method = untrained(whole.x.shape[1], recipe, whole.x.device)
     folder = None if out is None else out / "checkpoints"
-    if out is not None and world.first:
-        out.mkdir(parents=True, exist_ok=True)
     history = fit(
         method,
         whole,

@@ -21,8 +21,9 @@ from girl.nn.classifier import Classifier, ClassifierSettings
 from girl.nn.diagnosis import lost_shares
 from girl.nn.regularizer import KRRegularizer
 from girl.records import plain
-from girl.train.loop import History, Resume, TrainSettings, fit
+from girl.train.loop import Resume, fit
 from girl.train.recipe import changed
+from girl.train.trainer import History, TrainSettings
 from girl.train.world import ALONE, World
 
 Kind = Literal["none", "wd", "fa", "kr"]

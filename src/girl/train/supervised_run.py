@@ -13,9 +13,10 @@ from torch import Tensor
 from girl.errors import InputError
 from girl.methods.base import Batch
 from girl.nn.classifier import Classifier
-from girl.train.loop import History, Resume
+from girl.train.loop import Resume
 from girl.train.run import about_of, damaged, fingerprint, load_folder, save_folder
 from girl.train.supervised import Labels, SupervisedRecipe, learn
+from girl.train.trainer import History
 from girl.train.world import ALONE, World
 
 
@@ -69,8 +70,6 @@ def run_supervised(
         **(about or {}),
     }
     folder = None if out is None else out / "checkpoints"
-    if out is not None and world.first:
-        out.mkdir(parents=True, exist_ok=True)
     method, history = learn(
         whole, labels, recipe, scored=scored, folder=folder, resume=resume, about=about, console=console, world=world
     )
