@@ -6,7 +6,7 @@ leave-one-out by :math:`1 - H_{ii} = 1 - \phi_i^\top M \phi_i`. Every sum is ove
 sum over processes: with :class:`~girl.kernel.ranks.Ranks` each pass ends with one.
 
 One chunk keeps its features for both passes and for the way back; several compute them anew each time, which costs
-arithmetic and saves memory.
+arithmetic and saves memory. In-sample ridge residuals of one chunk are a single step, with a shorter way back.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import torch
 from torch import Tensor
 
 from girl.kernel.features import FeatureMap
-from girl.kernel.norm import inflation
+from girl.kernel.insample import ridge_sums
+from girl.kernel.norm import inflation, mean_norm, power_sums
 from girl.kernel.precision import wide
 from girl.kernel.rows import Rows
-from girl.kernel.smoother import Smoother
+from girl.kernel.smoother import Ridge, Smoother
 from girl.kernel.steps import gram, own_weight
 from girl.kernel.stream import stream
 from girl.kernel.target import MomentsTarget, Target, hold
@@ -38,6 +39,8 @@ def lowrank_rho(
 ) -> Tensor:
     """The sum over targets of ρ̂(Y|X), from rows of X (n x d) through a feature map that all targets share."""
     ranks = rows.ranks
+    if isinstance(smoother, Ridge) and _is_one_step(rows, targets, leave_one_out, p):
+        return _one_step(rows, targets, features, smoother, dtype, root)
     held = [hold(y, p, rows.chunk, dtype, ranks) for y in targets]
     sources = [rows, *(target.rows for target in held if target.rows is not None)]
     weighted = any(isinstance(target, MomentsTarget) for target in held)
@@ -89,6 +92,22 @@ def lowrank_rho(
         total = total + target.rho(found[: target.sums], fit, weighted_gram, rows.total, root)
         del found[: target.sums]
     return total
+
+
+def _is_one_step(rows: Rows, targets: Sequence[Tensor], leave_one_out: bool, p: float) -> bool:
+    plain = not leave_one_out and p == 2
+    return plain and rows.chunks == 1 and rows.ranks is None and all(y.layout == torch.strided for y in targets)
+
+
+def _one_step(
+    rows: Rows, targets: Sequence[Tensor], features: FeatureMap, smoother: Ridge, dtype: torch.dtype, root: bool
+) -> Tensor:
+    y = torch.cat([y.to(dtype) for y in targets], dim=1) if len(targets) > 1 else targets[0].to(dtype)
+    sums = ridge_sums(y, features(rows.all()), smoother.weight(rows.total)).to(wide(y))
+    size = power_sums(y.detach(), 2).to(wide(y))
+    widths = [target.shape[1] for target in targets]
+    pairs = zip(sums.split(widths), size.split(widths), strict=True)
+    return torch.stack([mean_norm(part, own, rows.total, 2.0, dtype, None, root) for part, own in pairs]).sum()
 
 
 def _paired(held: Sequence[Target], parts: Sequence[Tensor]) -> list[tuple[Target, Tensor | None]]:

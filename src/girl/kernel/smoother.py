@@ -119,7 +119,11 @@ class Ridge:
         return weight * inverse_spd(kernel + weight * _identity(kernel))
 
     def core(self, gram: Tensor, rows: int) -> Tensor:
-        return inverse_spd(gram + rows * self.strength * _identity(gram))
+        return inverse_spd(gram + self.weight(rows) * _identity(gram))
+
+    def weight(self, rows: int) -> float:
+        r""":math:`n\tau`, what is added to the diagonal of C."""
+        return rows * self.strength
 
 
 @dataclass(frozen=True)
