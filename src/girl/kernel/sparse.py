@@ -11,7 +11,8 @@ from torch import Tensor
 
 
 def csr(crow: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    """A CSR tensor from its parts, which are trusted."""
+    """A CSR tensor from its parts, which are trusted; places are of the type of the columns, 32 or 64 bits."""
+    crow = crow.to(col.dtype)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
         return torch.sparse_csr_tensor(crow, col, values, shape, check_invariants=False)

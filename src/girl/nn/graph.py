@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
+import scipy.sparse
 import torch
 from torch import Tensor
 
@@ -20,6 +22,30 @@ def check_edges(edge_index: Tensor | None, nodes: int) -> None:
         for end in (int(edge_index.min()), int(edge_index.max())):
             if not 0 <= end < nodes:
                 raise InputError(f"edge_index: given node {end}, expected 0 to {nodes - 1}")
+
+
+def index_type(*sizes: int) -> torch.dtype:
+    """Of the places in a matrix with these many rows, columns and entries: 32 bits where they do, half the memory."""
+    return torch.int32 if max(sizes) < 2**31 else torch.int64
+
+
+def _places(edge_index: Tensor, nodes: int, directed: bool) -> Tensor:
+    """The adjacency matrix of edges on the CPU, by counting, which is faster than sorting them and needs less."""
+    source, target = edge_index.numpy()
+    if (loops := source == target).any():
+        source, target = source[~loops], target[~loops]
+    kind = np.int32 if index_type(len(source), nodes) == torch.int32 else np.int64
+    ends = target.astype(kind, copy=False), source.astype(kind, copy=False)
+    found = scipy.sparse.csr_matrix((np.ones(len(source), np.int8), ends), shape=(nodes, nodes))
+    del loops, source, target, ends
+    found.data[:] = 1  # edges given twice were added up
+    if not directed:
+        turned = found.T.tocsr()
+        if not (np.array_equal(turned.indptr, found.indptr) and np.array_equal(turned.indices, found.indices)):
+            found = found.maximum(turned)
+        del turned
+    values = torch.ones(found.nnz)
+    return csr(torch.from_numpy(found.indptr), torch.from_numpy(found.indices), values, (nodes, nodes))
 
 
 class Graph:
@@ -41,6 +67,8 @@ class Graph:
         ``weight`` (m) is divided by its mean, so that its unit does not matter beside the loops of weight 1. Of several
         weights of one edge the largest counts.
         """
+        if weight is None and edge_index.device.type == "cpu":
+            return cls(_places(edge_index, nodes, directed), symmetric=not directed)
         source, target = edge_index[0], edge_index[1]
         if not directed:
             source, target = torch.cat([source, target]), torch.cat([target, source])
@@ -56,8 +84,8 @@ class Graph:
             values = values / values.mean().clamp(min=1e-30)
         count = torch.bincount(place // max(nodes, 1), minlength=nodes)
         crow = torch.cat([count.new_zeros(1), count.cumsum(0)])
-        adjacency = csr(crow, place % max(nodes, 1), values, (nodes, nodes))
-        return cls(adjacency, symmetric=not directed, weighted=weight is not None)
+        col = (place % max(nodes, 1)).to(index_type(place.numel(), nodes))
+        return cls(csr(crow, col, values, (nodes, nodes)), symmetric=not directed, weighted=weight is not None)
 
     @property
     def nodes(self) -> int:
@@ -94,17 +122,20 @@ class Graph:
     @cached_property
     def looped(self) -> Graph:
         """The same graph with a loop at every node, for operators that let a node hear itself."""
-        crow, degree = self.adjacency.crow_indices(), self.degree
+        crow, known = self.adjacency.crow_indices(), self.adjacency.col_indices()
         place = torch.arange(self.nodes, device=self.device)
         # Row i moves down by i entries, and its loop takes the place behind its last neighbour. Columns within a row
         # need no order.
-        col = self.adjacency.col_indices().new_empty(int(crow[-1]) + self.nodes)
-        col[torch.arange(int(crow[-1]), device=self.device) + self.target] = self.adjacency.col_indices()
-        col[crow[1:] + place] = place
-        values = torch.ones(col.numel(), device=self.device)
+        loops = crow[1:].long() + place
+        heard = torch.ones(known.numel() + self.nodes, dtype=torch.bool, device=self.device)
+        heard[loops] = False
+        col = torch.empty(len(heard), dtype=index_type(len(heard), self.nodes), device=self.device)
+        col.masked_scatter_(heard, known.to(col.dtype))
+        col[loops] = place.to(col.dtype)
+        values = torch.ones(len(heard), device=self.device)
         if self.weighted:
-            values[torch.arange(int(crow[-1]), device=self.device) + self.target] = self.adjacency.values()
-        new = torch.cat([crow[:1], (degree + 1).cumsum(0)])
+            values.masked_scatter_(heard, self.adjacency.values())
+        new = torch.cat([loops.new_zeros(1), loops + 1])
         return Graph(csr(new, col, values, self.shape), self.symmetric, self.weighted)
 
     @cached_property
@@ -117,17 +148,18 @@ class Graph:
         """D⁻¹A: the mean over in-neighbours; a node without any hears nothing."""
         share = torch.where(self.degree > 0, 1 / self.strength, 0.0)
         # D⁻¹A is not symmetric even if A is: its transpose AD⁻¹ has the same places, with the source's share.
-        matrix = self._scaled(share[self.target])
+        matrix = self._scaled(torch.repeat_interleave(share, self.degree))
         if not self.symmetric:
             return Operator.of(matrix)
-        return Operator(matrix, self._scaled(share[self.adjacency.col_indices()]))
+        return Operator(matrix, self._scaled(share.index_select(0, self.adjacency.col_indices())))
 
     @cached_property
     def gcn(self) -> Operator:
         r""":math:`\hat D^{-1/2}(A+I)\hat D^{-1/2}`, of Kipf & Welling (2017); degrees count the loop."""
         scale = (self.strength + 1).rsqrt()
         looped = self.looped
-        return Operator.of(looped._scaled(scale[looped.target] * scale[looped.adjacency.col_indices()]), self.symmetric)
+        factor = scale.index_select(0, looped.adjacency.col_indices())
+        return Operator.of(looped._scaled(factor.mul_(torch.repeat_interleave(scale, looped.degree))), self.symmetric)
 
     def _scaled(self, factor: Tensor) -> Tensor:
         """The adjacency matrix with each entry multiplied by its factor."""
@@ -192,7 +224,7 @@ class Graph:
     @cached_property
     def pair(self) -> Tensor:
         """For each edge the number of its pair of nodes: both directions of an undirected edge share one."""
-        source, target = self.adjacency.col_indices(), self.target
+        source, target = self.adjacency.col_indices().long(), self.target
         if not self.symmetric:
             return torch.arange(source.numel(), device=self.device)
         low, high = torch.minimum(source, target), torch.maximum(source, target)
@@ -210,7 +242,7 @@ class Graph:
     @property
     def edge_index(self) -> Tensor:
         """Edges source → target (2 × m), each direction of an undirected one."""
-        return torch.stack([self.adjacency.col_indices(), self.target])
+        return torch.stack([self.adjacency.col_indices().long(), self.target])
 
     def to(self, device: torch.device | str) -> Graph:
         """The graph on another device."""

@@ -122,10 +122,11 @@ class Operator:
 
     def submatrix(self, index: Tensor) -> Operator:
         """The operator among some of the nodes (a square matrix is meant): rows and columns ``index``."""
-        place = torch.full((self.shape[1],), -1, dtype=torch.long, device=index.device)
-        place[index] = torch.arange(index.numel(), device=index.device)
         some = take_rows(self.matrix, index)
-        col = place[some.col_indices()]
+        kind = some.col_indices().dtype
+        place = torch.full((self.shape[1],), -1, dtype=kind, device=index.device)
+        place[index] = torch.arange(index.numel(), dtype=kind, device=index.device)
+        col = place.index_select(0, some.col_indices())
         keep = col >= 0
         crow = torch.cat([keep.new_zeros(1, dtype=torch.long), keep.long().cumsum(0)])[some.crow_indices()]
         return Operator.of(csr(crow, col[keep], some.values()[keep], (index.numel(), index.numel())))
