@@ -23,6 +23,7 @@ from girl.data.place import LARGE, STRUCTURES, Structure, StructureEncoding
 from girl.data.usergraph import InputSettings, UserGraph, read_user_graph, user_graph_of
 from girl.data.usergraphs import read_user_graphs, user_graphs_of
 from girl.errors import InputError
+from girl.nn.encoder import shared
 from girl.phases import phase
 from girl.report.runs import keep_inputs, report_run
 from girl.train.loop import Resume
@@ -116,7 +117,7 @@ def embed(
         resume: go on with an interrupted run (auto), or start anew (never).
         device: cpu, cuda or auto.
         console: where to say what is going on; None says nothing.
-        world: the processes that train together. Only the first one's result has vectors, and is written.
+        world: the processes that work together; the first one writes.
     """
     if structure not in STRUCTURES:
         raise InputError(f"structure: given {structure!r}, expected one of {', '.join(STRUCTURES)}")
@@ -148,18 +149,18 @@ def embed(
             | ({"graphs": True} if graph.is_set else {}),
         }
         run = pretrain(whole, full, out=folder, resume=resume, about=about, console=console, world=world)
-        if not world.first:
-            return Embedded(graph, np.empty((0, run.method.width), np.float32), run, folder)
     else:
         if options or recipe != "auto":
             raise InputError("model: given together with settings of a recipe, expected one or the other")
         run = known
         whole = batch_of(data, run.recipe.encoder, device_of(device))
         run.method.to(whole.x.device)
-    with phase(console, "embedding"):
+    with phase(console, "embedding"), shared(run.method, world.ranks):
         vectors = (run.embed(whole) if run.vectors is None else run.vectors).cpu().numpy()
         if half:
             vectors = vectors.astype(np.float16)
+    if not world.first:
+        return Embedded(graph, vectors, run, folder)
     made_report = None
     if out is not None:
         with phase(console, "writing"):

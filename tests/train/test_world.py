@@ -11,8 +11,10 @@ from torch_geometric.data import Data
 from girl.data.clusters import partition
 from girl.data.graphset import union
 from girl.errors import InputError
+from girl.nn.convolution import CONVS
+from girl.nn.encoder import shared
 from girl.train.recipe import Recipe
-from girl.train.run import batch_of, pretrain
+from girl.train.run import batch_of, pretrain, untrained
 from girl.train.supervised import Labels, SupervisedRecipe, learn
 from girl.train.world import ALONE, World, joined
 
@@ -82,6 +84,24 @@ def taught(world):
     return history.epochs, torch.cat([p.detach().flatten() for p in method.parameters()]), history.scores
 
 
+def embedded(world):
+    """How far layers that are shared out are from those that a process makes by itself."""
+    data, _ = components()
+    found = {}
+    for conv in CONVS:
+        for keep in (0.0, 0.2):
+            recipe = Recipe().with_values({**QUIET, "conv": conv, "layers": 2, "hops": 3, "keep": keep, "hidden": 20})
+            whole = batch_of(data, recipe.encoder)
+            method = untrained(5, recipe)
+            alone = method.finish(whole)
+            again = untrained(5, recipe)
+            with shared(again, world.ranks):
+                together = again.finish(whole)
+            assert torch.equal(again.embed(whole), alone)  # the same scales, and by itself again
+            found[conv, keep] = float((together - alone).abs().max())
+    return found
+
+
 def right(logits, y):
     return float((logits.argmax(1) == y).double().mean())
 
@@ -110,6 +130,7 @@ def _everything(world, folder):
         learned(world, folder / "b", stop=2, **LOUD)
     except StoppedError:
         found["in two sittings"] = learned(world, folder / "b", **LOUD)
+    found["embedded"] = embedded(world)
     return found, world.state(lambda: ({"a": torch.arange(3)}, {"b": [1, None]}) if world.first else None)
 
 
@@ -124,6 +145,7 @@ def test_more_processes_learn_the_same(tmp_path):
                 # AdamW divides by the size of a gradient: where that is rounding, a step is a matter of chance.
                 assert float((found[name][1] - weights).abs().mean()) < 1e-5, name
                 assert not scores or found[name][2] == pytest.approx(scores[0])
+            assert max(found["embedded"].values()) < 1e-6
             # The weights are the same on every process, and those of a run that was not interrupted.
             assert torch.equal(found["at once"][1], answers[0][0]["at once"][1])
             assert torch.equal(found["in two sittings"][1], found["at once"][1])

@@ -75,6 +75,7 @@ def pretrain(
         train: settings of the training that do.
     """
     from girl import datasets, splits
+    from girl.nn.encoder import shared as shared_encoder
     from girl.train.recipe import find_recipe, method_recipe
     from girl.train.run import batch_of, device_of, save_embedding, seen_by
     from girl.train.run import pretrain as run_pretrain
@@ -102,9 +103,11 @@ def pretrain(
         out = out or Path("runs") / found.name
         part = whole if nodes is None else seen_by(whole, nodes)
         run = run_pretrain(part, full, out=out, resume=resume, about=about, console=console, world=world)
+        with shared_encoder(run.method, world.ranks):
+            vectors = run.vectors if part is whole and run.vectors is not None else run.embed(whole)
     if not world.first:
         return
-    save_embedding(out / "embeddings.npy", run.embed(whole))
+    save_embedding(out / "embeddings.npy", vectors)
     ended = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
     say(f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{ended}. Kept in {out}")
     say(f"next: girl evaluate {out}" + ("" if full.name != "girl" else f", girl report {out}"))

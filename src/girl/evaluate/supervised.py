@@ -13,6 +13,7 @@ from girl.data.dataset import NodeDataset
 from girl.evaluate.labels import labels_of
 from girl.evaluate.split import Protocol, Split
 from girl.methods.base import Batch
+from girl.nn.encoder import shared
 from girl.train.loop import Resume
 from girl.train.run import batch_of, seen_by
 from girl.train.supervised import Labels, SupervisedRecipe
@@ -61,7 +62,8 @@ def train_on(
     run = run_supervised(
         part, known, recipe, scored=scored, out=out, resume=resume, about=about, console=console, world=world
     )
-    return run, scores_of(run, whole, labels, split, "micro-F1" if dataset.multilabel else "accuracy")
+    with shared(run.model, world.ranks):
+        return run, scores_of(run, whole, labels, split, "micro-F1" if dataset.multilabel else "accuracy")
 
 
 def scores_of(run: SupervisedRun, whole: Batch, labels: Labels, split: Split, metric: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ What arrives at a process's own rows is so the number of processes times the der
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -41,7 +42,7 @@ class Ranks:
         self.rank: int = dist.get_rank(group)
         self.count: int = dist.get_world_size(group)
         self.sent = 0
-        """Bytes that this process has put into sums so far."""
+        """Bytes that this process has sent so far: what it put into sums, and gave to others."""
 
     def __deepcopy__(self, memo: dict[int, object]) -> Ranks:
         return self  # a group is a connection, which has no copy
@@ -73,6 +74,17 @@ class Ranks:
         own = torch.zeros(self.count, dtype=torch.int64, device=device)
         own[self.rank] = rows
         return [int(size) for size in self.constants(own)[0]]
+
+    def bounds(self, total: int) -> list[int]:
+        """Where the share of each process in some things begins, and where the last one ends; about equal."""
+        return [total * rank // self.count for rank in range(self.count + 1)]
+
+    def exchange(self, parts: Sequence[Tensor]) -> None:
+        """Give every process the parts of all, in place: the r-th is right on the r-th process only, before."""
+        for rank, part in enumerate(parts):
+            if part.numel():
+                dist.broadcast(part, dist.get_global_rank(self.group, rank), self.group)
+        self.sent += parts[self.rank].numel() * parts[self.rank].element_size()
 
     def shared(self, generator: torch.Generator | None, device: torch.device) -> torch.Generator:
         """A generator that draws the same on every process: the first one's, from where it stands.

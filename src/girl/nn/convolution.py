@@ -36,9 +36,13 @@ class Linear(nn.Module):
         self.weight = nn.Parameter(torch.empty(inputs, outputs).uniform_(-bound, bound))
         self.bias = nn.Parameter(torch.zeros(outputs)) if bias else None
 
-    def forward(self, x: Input) -> Tensor:
-        out = x @ self.weight
-        return out if self.bias is None else out + self.bias
+    def forward(self, x: Input, columns: slice | None = None) -> Tensor:
+        """All columns of the result, or some."""
+        if columns is None:
+            out = x @ self.weight
+            return out if self.bias is None else out + self.bias
+        out = x @ self.weight[:, columns]
+        return out if self.bias is None else out + self.bias[columns]
 
 
 def take(x: Input, rows: Tensor | None) -> Input:
@@ -53,9 +57,11 @@ def of_rows(operator: Operator, rows: Tensor | None) -> Operator:
     return operator if rows is None else operator.rows(rows)
 
 
-def mapped_early(linear: Linear, x: Input) -> Tensor:
+def mapped_early(linear: Linear, x: Input, columns: slice | None = None) -> Tensor:
     """Features are mapped before they are passed on; a layer's output is not."""
-    return linear(x) if isinstance(x, Features) else x
+    if isinstance(x, Features):
+        return linear(x, columns)
+    return x if columns is None else x[:, columns]
 
 
 def mapped_late(linear: Linear, x: Input, heard: Tensor) -> Tensor:
@@ -67,8 +73,12 @@ class Convolution(nn.Module, ABC):
     """One layer. ``forward(x, graph, rows)`` gives the outputs of ``rows`` (all if not given)."""
 
     @abstractmethod
-    def sources(self, x: Input, graph: Graph) -> Tensor:
-        """What every node offers to its neighbours (n × k)."""
+    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
+        """What every node offers to its neighbours (n × k), or some columns of it: each is made without the others."""
+
+    def passes_on(self, x: Input) -> bool:
+        """Whether what nodes offer is the input itself."""
+        return isinstance(x, Tensor)
 
     @abstractmethod
     def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
@@ -90,11 +100,14 @@ class GCN(Convolution):
         self.bias = nn.Parameter(torch.zeros(outputs))
         self.hops = hops
 
-    def sources(self, x: Input, graph: Graph) -> Tensor:
-        z = mapped_early(self.linear, x)
+    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
+        z = mapped_early(self.linear, x, columns)
         for _ in range(self.hops - 1):
             z = graph.gcn @ z
         return z
+
+    def passes_on(self, x: Input) -> bool:
+        return isinstance(x, Tensor) and self.hops == 1
 
     def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
         return mapped_late(self.linear, x, of_rows(graph.gcn, rows) @ sources) + self.bias
@@ -109,8 +122,11 @@ class APPNP(Convolution):
         self.bias = nn.Parameter(torch.zeros(outputs))
         self.hops, self.teleport = hops, teleport
 
-    def sources(self, x: Input, graph: Graph) -> Tensor:
-        return graph.smooth(mapped_early(self.linear, x), self.teleport, self.hops)
+    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
+        return graph.smooth(mapped_early(self.linear, x, columns), self.teleport, self.hops)
+
+    def passes_on(self, x: Input) -> bool:
+        return False
 
     def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
         return mapped_late(self.linear, x, sources if rows is None else sources[rows]) + self.bias
@@ -128,8 +144,8 @@ class MLP(Convolution):
         super().__init__()
         self.linear = Linear(inputs, outputs)
 
-    def sources(self, x: Input, graph: Graph) -> Tensor:
-        return mapped_early(self.linear, x)
+    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
+        return mapped_early(self.linear, x, columns)
 
     def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
         return mapped_late(self.linear, x, sources if rows is None else sources[rows])
@@ -147,8 +163,8 @@ class SAGE(Convolution):
         """How what the neighbours say is put together."""
         return graph.mean
 
-    def sources(self, x: Input, graph: Graph) -> Tensor:
-        return mapped_early(self.neighbours, x)
+    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
+        return mapped_early(self.neighbours, x, columns)
 
     def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
         heard = of_rows(self.operator(graph), rows) @ sources
@@ -175,8 +191,8 @@ class GIN(Convolution):
         self.second = Linear(outputs, outputs)
         self.epsilon = nn.Parameter(torch.zeros(()))
 
-    def sources(self, x: Input, graph: Graph) -> Tensor:
-        return mapped_early(self.first, x)
+    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
+        return mapped_early(self.first, x, columns)
 
     def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
         own = sources if rows is None else sources[rows]
@@ -206,8 +222,12 @@ class GATv2(Convolution):
         self.bias = nn.Parameter(torch.zeros(outputs))
         self.heads = heads
 
-    def sources(self, x: Input, graph: Graph) -> Tensor:
-        return self.source(x)
+    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
+        found: Tensor = self.source(x, columns)
+        return found
+
+    def passes_on(self, x: Input) -> bool:
+        return False
 
     def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
         edges = graph.looped.adjacency if rows is None else graph.looped.rows(rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, get_args
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from girl.errors import InputError
 from girl.kernel.check import check_choice, check_number, check_truth, check_whole
+from girl.kernel.ranks import Ranks
 from girl.nn.convolution import CONVS, Conv, Convolution, Input, Linear, convolution
 from girl.nn.features import NORMALISE, Features, Normalise
 from girl.nn.graph import Graph
@@ -31,6 +33,9 @@ READOUTS = get_args(Readout)
 #: which writes out what passes along each.
 CHUNK = 65_536
 CHUNK_EDGES = 131_072
+
+#: Edges that take as long as a node's own part in a layer, about; by it nodes are shared out among processes.
+NODE_EDGES = 16
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,9 @@ class Encoder(nn.Module):
         inputs: columns of X.
         settings: what the layers are.
     """
+
+    ranks: Ranks | None = None
+    """The processes that share :meth:`by_layer`, if several do."""
 
     def __init__(self, inputs: int, settings: EncoderSettings) -> None:
         super().__init__()
@@ -169,28 +177,70 @@ class Encoder(nn.Module):
 
         Layers that pass on more than their input (appnp, sgc and gatv2 above the first) need a third. ``last`` is the
         graph that the last layer runs on, if it is another.
+
+        Within :func:`shared` each process makes some columns of what nodes offer, and the outputs of some nodes.
         """
         h: Input = x
         edges = graph.degree + 1 if self.settings.conv == "gatv2" else torch.zeros_like(graph.degree)
+        bounds = [0, graph.nodes] if self.ranks is None else _even(graph.degree + NODE_EDGES, self.ranks.count)
+        own = 0 if self.ranks is None else self.ranks.rank
         for index in range(self.settings.layers):
             out = torch.empty(graph.nodes, self.settings.hidden, device=graph.device)
             heard = graph if last is None or index < self.settings.layers - 1 else last
-            sources = self.convolution(index).sources(h, heard)
-            for nodes in _chunks(edges, chunk, chunk_edges):
+            sources = self._sources(index, h, heard)
+            for nodes in _chunks(edges[bounds[own] : bounds[own + 1]], chunk, chunk_edges, bounds[own]):
                 out[nodes[0] : nodes[-1] + 1] = self.layer(index, h, heard, nodes, sources)
             del sources
+            if self.ranks is not None:
+                self.ranks.exchange([out[start:stop] for start, stop in pairwise(bounds)])
             h = out
             yield out
 
+    def _sources(self, index: int, x: Input, graph: Graph) -> Tensor:
+        """What all nodes offer to their neighbours in one layer."""
+        conv = self.convolution(index)
+        if self.ranks is None or conv.passes_on(x):
+            return conv.sources(x, graph)
+        width = self.settings.hidden
+        parts = [slice(start, stop) for start, stop in pairwise(self.ranks.bounds(width))]
+        blocks = [torch.empty(graph.nodes, part.stop - part.start, device=graph.device) for part in parts]
+        blocks[self.ranks.rank] = conv.sources(x, graph, parts[self.ranks.rank]).contiguous()
+        self.ranks.exchange(blocks)
+        return torch.cat(blocks, 1)
 
-def _chunks(edges: Tensor, chunk: int, most: int) -> Iterator[Tensor]:
-    """Nodes in order, at most ``chunk`` at a time; one begins before ``most`` edges, or alone."""
+
+@contextmanager
+def shared(module: nn.Module, ranks: Ranks | None) -> Iterator[None]:
+    """While this lasts, the encoders within a module share :meth:`Encoder.by_layer` with those of other processes.
+
+    All processes must ask them the same in the same order, and get the same.
+    """
+    encoders = [part for part in module.modules() if isinstance(part, Encoder)]
+    for encoder in encoders:
+        encoder.ranks = ranks
+    try:
+        yield
+    finally:
+        for encoder in encoders:
+            encoder.ranks = None
+
+
+def _even(weight: Tensor, count: int) -> list[int]:
+    """Where shares of about the same weight begin, and where the last one ends."""
+    sums = weight.cumsum(0)
+    total = int(sums[-1]) if len(sums) else 0
+    marks = torch.tensor([total * share // count for share in range(1, count)], device=weight.device)
+    return [0, *torch.searchsorted(sums, marks, right=True).tolist(), len(weight)]
+
+
+def _chunks(edges: Tensor, chunk: int, most: int, first: int = 0) -> Iterator[Tensor]:
+    """Nodes from ``first`` on, at most ``chunk`` at a time; one begins before ``most`` edges, or alone."""
     before = edges.cumsum(0) - edges
     start = 0
     while start < edges.numel():
         fits = int(torch.searchsorted(before, before[start] + most, right=False))
         stop = max(start + 1, min(start + chunk, fits))
-        yield torch.arange(start, stop, device=edges.device)
+        yield torch.arange(first + start, first + stop, device=edges.device)
         start = stop
 
 

@@ -24,7 +24,7 @@ from girl.methods.compress import principal_components
 from girl.methods.encoded import EncoderMethod
 from girl.methods.girl import GIRLSettings
 from girl.methods.registry import method_of
-from girl.nn.encoder import EncoderSettings
+from girl.nn.encoder import EncoderSettings, shared
 from girl.nn.features import Features
 from girl.nn.graph import Graph, check_edges
 from girl.phases import phase
@@ -182,7 +182,7 @@ def pretrain(
         about: what the graph is, kept with the run.
         console: where progress is shown; None shows none.
         watch: called after every epoch; what it takes is not counted as training.
-        world: the processes that share every batch. Only the first one's run has vectors, and is kept.
+        world: the processes that share every batch; the first one's run is kept.
     """
     recipe = settle(recipe, whole)
     about = {"recipe": recipe.to_dict(), "inputs": whole.x.shape[1], "nodes": whole.size, **(about or {})}
@@ -200,11 +200,9 @@ def pretrain(
         watch=None if watch is None else partial(watch, method),
         world=world,
     )
-    if not world.first:
-        return Run(recipe, method, about, history)
-    with phase(console, "embedding"):
+    with phase(console if world.first else None, "embedding"), shared(method, world.ranks):
         run = Run(recipe, method, about, history, method.finish(whole))
-    if out is not None:
+    if out is not None and world.first:
         save_run(run, out)
     return run
 

@@ -16,6 +16,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from girl.errors import InputError
 from girl.kernel.check import EqualRowsError, NotFiniteError, check_choice, check_number, check_whole
 from girl.methods.base import Batch, Method
+from girl.nn.encoder import shared
 from girl.records import LATE
 from girl.train.world import ALONE, World
 
@@ -207,8 +208,9 @@ class Trainer:
             yield whole.chosen(nodes.to(whole.x.device)), size
 
     def score(self, whole: Batch) -> float | None:
-        """The method's score after an epoch, by the first process."""
-        found = self.method.score(whole) if self.world.first else None
+        """The method's score after an epoch; all processes work on it, and what the first finds counts."""
+        with shared(self.method, self.world.ranks):
+            found = self.method.score(whole)
         if self.world.count == 1:
             return found
         told = self.world.agree(math.nan if found is None else found)
