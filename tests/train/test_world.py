@@ -134,7 +134,8 @@ def _everything(world, folder):
     return found, world.state(lambda: ({"a": torch.arange(3)}, {"b": [1, None]}) if world.first else None)
 
 
-def test_more_processes_learn_the_same(tmp_path):
+def test_more_processes_learn_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv("GIRL_DATA", str(tmp_path / "cache"))
     alone = {"girl": learned(ALONE), "layers": learned(ALONE, **FIXED), "classifier": taught(ALONE)}
     four, two = zip(*together(4, everything, tmp_path, tmp_path)[:2], strict=True)
     for answers in (four, two):
@@ -152,6 +153,7 @@ def test_more_processes_learn_the_same(tmp_path):
             assert found["in two sittings"][0] == found["at once"][0]
             assert torch.equal(state[0]["a"], torch.arange(3))
             assert state[1] == {"b": [1, None]}
+    assert not list((tmp_path / "cache" / "shared").iterdir())  # what was handed over is gone
 
 
 def test_one_process_needs_no_others(monkeypatch):

@@ -76,8 +76,10 @@ def pretrain(
     """
     from girl import datasets, splits
     from girl.nn.encoder import shared as shared_encoder
+    from girl.phases import phase
+    from girl.train.kept import kept_batch, kept_part
     from girl.train.recipe import find_recipe, method_recipe
-    from girl.train.run import batch_of, device_of, save_embedding, seen_by
+    from girl.train.run import device_of, save_embedding
     from girl.train.run import pretrain as run_pretrain
     from girl.train.world import joined
 
@@ -96,12 +98,14 @@ def pretrain(
         _check_inductive(found, rule.name, found.protocols)
         shared = rule.split(found, split)  # also where training needs no split: a protocol it lacks is a mistake
         nodes = shared.train if found.inductive else None
-        whole = batch_of(found.data, full.encoder, place)
+        with phase(console if world.first else None, "making the graph"):
+            whole = kept_batch(found.data, full.encoder, place, world=world)
+            part = whole if nodes is None else kept_part(whole, nodes, world=world)
         about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
         graphs = f"{found.graphs:,} graphs, " if found.graphs else ""
-        say(f"{found.title}: {graphs}{whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges")
+        if world.first:
+            say(f"{found.title}: {graphs}{whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges")
         out = out or Path("runs") / found.name
-        part = whole if nodes is None else seen_by(whole, nodes)
         run = run_pretrain(part, full, out=out, resume=resume, about=about, console=console, world=world)
         with shared_encoder(run.method, world.ranks):
             vectors = run.vectors if part is whole and run.vectors is not None else run.embed(whole)
@@ -141,7 +145,8 @@ def evaluate(
     from girl import splits as rules
     from girl.evaluate.run import controls, score_splits
     from girl.files import write_json
-    from girl.train.run import batch_of, embed_untrained, fingerprint, load_run, seen_by
+    from girl.train.kept import kept_batch, kept_part
+    from girl.train.run import embed_untrained, fingerprint, load_run
 
     if splits < 1:
         raise InputError(f"--splits: given {splits}, expected at least 1")
@@ -153,8 +158,8 @@ def evaluate(
     _check_inductive(found, rule.name, [known.about.get("protocol", found.protocols[0])])
     # On inductive data the test nodes of other splits were seen in training.
     chosen = [known.about.get("split", 0)] if found.inductive else list(range(min(splits, rule.count(found))))
-    whole = batch_of(found.data, known.recipe.encoder)
-    part = seen_by(whole, rule.split(found, chosen[0]).train) if found.inductive else whole
+    whole = kept_batch(found.data, known.recipe.encoder)
+    part = kept_part(whole, rule.split(found, chosen[0]).train) if found.inductive else whole
     if known.about.get("fingerprint") != fingerprint(part):
         raise InputError(
             f"{run}: its graph is not the {found.title} that is at hand: another stand-in, another version, or another "

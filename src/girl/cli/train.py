@@ -73,7 +73,8 @@ def train(
         rule = splits.get(protocol or found.protocols[0])
         out = out or Path("runs") / f"{found.name}-{kind}-{depth}"
         nodes, edges = found.data.num_nodes, found.data.edge_index.shape[1]
-        say(f"{found.title}: {nodes:,} nodes, {edges:,} edges; {rule.name} split {split}")
+        if world.first:
+            say(f"{found.title}: {nodes:,} nodes, {edges:,} edges; {rule.name} split {split}")
         run, scores = train_on(
             found, rule, split, recipe, out=out, resume=resume, device=place, console=console, world=world
         )

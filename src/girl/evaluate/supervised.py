@@ -14,8 +14,8 @@ from girl.evaluate.labels import labels_of
 from girl.evaluate.split import Protocol, Split
 from girl.methods.base import Batch
 from girl.nn.encoder import shared
+from girl.train.kept import kept_batch, kept_part
 from girl.train.loop import Resume
-from girl.train.run import batch_of, seen_by
 from girl.train.supervised import Labels, SupervisedRecipe
 from girl.train.supervised_run import SupervisedRun, run_supervised
 from girl.train.world import ALONE, World
@@ -51,12 +51,12 @@ def train_on(
     """
     split = protocol.split(dataset, index)
     labels = _to(labels_of(dataset, split), device)
-    whole = batch_of(dataset.data, recipe.model.encoder, device)
+    whole = kept_batch(dataset.data, recipe.model.encoder, device, world=world)
     about = {"dataset": dataset.name, "protocol": protocol.name, "split": index, "stand_in": dataset.stand_in}
     part, known, scored = whole, labels, None
     if dataset.inductive:
         nodes = labels.train
-        part = seen_by(whole, nodes)
+        part = kept_part(whole, nodes, world=world)
         known = replace(labels, y=labels.y[nodes], train=torch.arange(len(nodes), device=device), val=nodes[:0])
         scored = (whole, labels)
     run = run_supervised(

@@ -77,6 +77,16 @@ class Method(nn.Module, ABC):
     def prepare(self, whole: Batch, generator: torch.Generator) -> None:
         """See the whole training graph once, before the first step. Must give the same from the same state."""
 
+    hands_over = False
+    """Whether what :meth:`prepare` makes can be handed to other processes, which then need not make it."""
+
+    def prepared(self) -> dict[str, Tensor]:
+        """What :meth:`prepare` made, dense or CSR, where it is handed over."""
+        return {}
+
+    def take_prepared(self, tensors: dict[str, Tensor]) -> None:
+        """Take what :meth:`prepared` gave on another process, in place of :meth:`prepare`."""
+
     def share(self, ranks: Ranks) -> None:
         """Take each batch as this process's part of one that several have; before :meth:`prepare`.
 

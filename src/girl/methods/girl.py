@@ -142,6 +142,18 @@ class GIRLMethod(EncoderMethod):
                 self._fixed[target] = self._fixed_target(target, whole, generator)
         super().prepare(whole, generator)
 
+    hands_over = True
+
+    def prepared(self) -> dict[str, Tensor]:
+        """The targets, and the directions of the features' part."""
+        return {**self._fixed, "directions": self.directions, "feature_mean": self.feature_mean}
+
+    def take_prepared(self, tensors: dict[str, Tensor]) -> None:
+        """The same of another process."""
+        self._fixed = {name: tensor for name, tensor in tensors.items() if name in FIXED}
+        self.directions.copy_(tensors["directions"])
+        self.feature_mean.copy_(tensors["feature_mean"])
+
     def _fixed_target(self, target: str, whole: Batch, generator: torch.Generator) -> Tensor:
         x, graph = whole.x, whole.graph
         n, d = x.shape

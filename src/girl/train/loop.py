@@ -17,6 +17,7 @@ from girl.errors import InputError
 from girl.methods.base import Batch, Method
 from girl.phases import phase
 from girl.train.checkpoint import load_newest, numbered, save_numbered
+from girl.train.mapped import shared_tensors
 from girl.train.progress import TrainingProgress
 from girl.train.trainer import History, Trainer, TrainSettings
 from girl.train.world import ALONE, World
@@ -69,9 +70,8 @@ def fit(
         method.share(world.ranks)
     if not world.first:
         console = None
-    # Its own source of randomness: what is prepared is the same in the first sitting and in a resumed one.
     with phase(console, "preparing what is to be explained"):
-        method.prepare(whole, torch.Generator(whole.x.device).manual_seed(settings.seed))
+        _prepare(method, whole, settings.seed, world)
     trainer = Trainer(method, settings, whole.x.device, world)
     if folder is not None:
         _resume(trainer, folder, resume, about or {})
@@ -79,7 +79,7 @@ def fit(
         if whole.graphs is not None:
             parts = members(whole.graphs)
         elif settings.clusters > 1:
-            parts = members(kept_partition(whole.graph, settings.clusters, settings.seed))
+            parts = world.in_turn(lambda: members(kept_partition(whole.graph, settings.clusters, settings.seed)))
         else:
             parts = []
     good = _snapshot(trainer)
@@ -124,6 +124,20 @@ def fit(
         method.load_state_dict(trainer.best_weights)
     method.eval()
     return trainer.history
+
+
+def _prepare(method: Method, whole: Batch, seed: int, world: World) -> None:
+    """Let the method see the graph; on each host once, if what it makes can be handed over."""
+
+    def make() -> dict[str, Tensor]:
+        # Its own source of randomness: what is prepared is the same in the first sitting and in a resumed one.
+        method.prepare(whole, torch.Generator(whole.x.device).manual_seed(seed))
+        return method.prepared()
+
+    if world.count == 1 or not method.hands_over or whole.x.device.type != "cpu":
+        make()
+    else:
+        method.take_prepared(shared_tensors(make, world))
 
 
 def _check_shared(whole: Batch, settings: TrainSettings, world: World) -> None:

@@ -86,9 +86,16 @@ class World:
         own = torch.tensor(list(data), dtype=torch.uint8) if self.first else torch.empty(size, dtype=torch.uint8)
         return bytes(self.same(own).tolist()).decode()
 
+    @property
+    def first_here(self) -> bool:
+        """Whether this is the first of the processes on its host."""
+        return int(os.environ.get("LOCAL_RANK", str(self.rank))) == 0
+
     def in_turn(self, load: Callable[[], T]) -> T:
-        """What ``load`` gives, on every process; the first goes ahead, so that it alone fills what others then find."""
-        if self.first:
+        """What ``load`` gives, on every process; one on each host goes ahead, and fills what others then find."""
+        if self.count == 1:
+            return load()
+        if self.first_here:
             found = load()
             self.wait()
             return found
