@@ -19,6 +19,7 @@ from girl.data.dataset import Masks
 from girl.data.digits import digits
 from girl.data.ogbn import read_ogb
 from girl.data.place import StructureEncoding
+from girl.data.planetoid import read_planetoid
 from girl.data.registry import Entry
 
 #: A graph and the splits that came with it.
@@ -26,7 +27,7 @@ Read = tuple[Data, dict[str, Masks]]
 
 #: The class of each family, and how it is called for an entry below a root.
 _CLASSES: dict[str, Callable[[Entry, Path], tuple[type, tuple[Any, ...], dict[str, Any]]]] = {
-    "planetoid": lambda e, root: (pyg.Planetoid, (str(root), e.part.split("/")[0]), {}),
+    "planetoid": lambda e, root: (pyg.Planetoid, (str(root), e.part.split("/")[0]), {}),  # for its download alone
     "citation-full": lambda e, root: (npz.SparseCitationFull, (str(root), e.name), {}),
     "amazon": lambda e, root: (npz.SparseAmazon, (str(root), e.name), {}),
     "coauthor": lambda e, root: (npz.SparseCoauthor, (str(root), e.name), {}),
@@ -53,10 +54,13 @@ def read(entry: Entry, root: Path) -> Read:
     if entry.family == "ogb":
         data, masks = read_ogb(root / entry.part, _ogb_split(entry), inverse=entry.name == "ogbn-products")
         return data, {"ogb": masks}
-    graphs = _process(entry, root)
-    if entry.family == "ppi":
-        return _union(graphs)
-    data = graphs[0][0]
+    if entry.family == "planetoid":
+        data = read_planetoid(root / entry.part, entry.name)
+    else:
+        graphs = _process(entry, root)
+        if entry.family == "ppi":
+            return _union(graphs)
+        data = graphs[0][0]
     fixed: dict[str, Masks] = {}
     if "train_mask" in data:
         protocol = "geom-gcn" if entry.family in ("webkb", "actor") else "public"
