@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from girl.kernel.ranks import Ranks
-from girl.nn.encoder import Readout
+from girl.nn.encoder import Pooling
 from girl.nn.features import Features
 from girl.nn.graph import Graph
 
@@ -50,7 +50,7 @@ class Batch:
         kept, graphs = torch.unique(part.graphs, return_inverse=True)
         return replace(part, graphs=graphs, count=len(kept))
 
-    def pooled(self, h: Tensor, readout: Readout) -> Tensor:
+    def pooled(self, h: Tensor, readout: Pooling) -> Tensor:
         """Rows of the graphs (count × k) from rows of their nodes (n × k); zero for a graph without nodes."""
         assert self.graphs is not None
         out = h.new_zeros(self.count, h.shape[1])

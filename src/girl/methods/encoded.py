@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from girl.methods.base import Batch, Method
 from girl.methods.compress import principal_components
 from girl.nn.encoder import Encoder, EncoderSettings
+from girl.nn.readout import KernelReadout
 
 
 class EncoderMethod(Method):
@@ -38,6 +39,9 @@ class EncoderMethod(Method):
         # Of each part, features and layers; zero until training ends. Another graph is embedded on the same scale.
         layers = encoder.layers if encoder.output == "layers" else 1
         self.register_buffer("scales", torch.zeros(1 + layers))
+        # Of each layer that represents a graph; none if graphs are sums, means or maxima of their nodes.
+        kernels = layers if encoder.readout == "kernel" else 0
+        self.readouts = nn.ModuleList(KernelReadout(encoder.hidden, encoder.readout_width) for _ in range(kernels))
 
     def prepare(self, whole: Batch, generator: torch.Generator) -> None:
         """The directions of the features' part."""
@@ -56,7 +60,7 @@ class EncoderMethod(Method):
         the node's own.
         """
         self.scales.fill_(1)
-        out = self.embed(whole)
+        out = self._embed(whole, fit=True)
         features, *layers = out.split(self._widths(), 1)
         if not self.encoder.settings.unit:
             lengths = torch.stack([part.square().sum(1).mean().sqrt() for part in layers])
@@ -84,7 +88,7 @@ class EncoderMethod(Method):
 
     def read(self, batch: Batch) -> Tensor:
         """Representations of the graphs of a set (count × k) by the readout of the layers, with gradients."""
-        return batch.pooled(self.joined(self.encoder(batch.x, batch.graph)), self.encoder.settings.readout)
+        return batch.pooled(self.joined(self.encoder(batch.x, batch.graph)), self.encoder.settings.pooling)
 
     def joined(self, layers: list[Tensor]) -> Tensor:
         """The layers that represent a node, side by side (n × k)."""
@@ -97,8 +101,9 @@ class EncoderMethod(Method):
     @torch.no_grad()
     def embed(self, whole: Batch) -> Tensor:
         """The representations of all nodes (n × k), or of all graphs of a set, computed layer by layer."""
-        if not self.scales.any():
-            return self.finish(whole)
+        return self._embed(whole) if self.scales.any() else self.finish(whole)
+
+    def _embed(self, whole: Batch, fit: bool = False) -> Tensor:
         s = self.encoder.settings
         was_training = self.training
         self.eval()
@@ -106,8 +111,17 @@ class EncoderMethod(Method):
         out = torch.empty(whole.count or whole.size, sum(widths), device=whole.x.device)
         features, *layers = out.split(widths, 1)
 
-        def read(h: Tensor) -> Tensor:
-            return h if whole.graphs is None else whole.pooled(h, s.readout)
+        def read(h: Tensor, layer: int | None = None) -> Tensor:
+            if whole.graphs is None:
+                return h
+            if layer is None or not self.readouts:
+                return whole.pooled(h, s.pooling)
+            readout = self.readouts[layer]
+            assert isinstance(readout, KernelReadout)
+            if fit:
+                readout.fit(h, whole.graphs, whole.count)
+            found: Tensor = readout(h, whole.graphs, whole.count)
+            return found
 
         if widths[0]:
             own = whole.x @ self.directions
@@ -116,7 +130,8 @@ class EncoderMethod(Method):
         wanted = range(s.layers - len(layers), s.layers)
         for index, layer in enumerate(self.by_layer(whole)):
             if index in wanted:
-                layers[index - wanted.start].copy_(read(self.spread(layer, whole)))
+                place = index - wanted.start
+                layers[place].copy_(read(self.spread(layer, whole), place))
         for part, scale in zip((features, *layers), self.scales, strict=True):
             if s.unit:
                 functional.normalize(part, out=part)

@@ -57,7 +57,7 @@ class InfoGraph(EncoderMethod):
         if batch.count < 2:  # nothing to be told from
             return {}
         h = self.joined(self.encoder(batch.x, batch.graph))
-        scores = self.local(h) @ self.whole(batch.pooled(h, self.encoder.settings.readout)).T  # n × count
+        scores = self.local(h) @ self.whole(batch.pooled(h, self.encoder.settings.pooling)).T  # n × count
         own = torch.zeros_like(scores, dtype=torch.bool)
         own[torch.arange(len(h), device=h.device), graphs] = True
         below = softplus(-scores)

@@ -66,4 +66,4 @@ class SimGRACE(EncoderMethod):
         # What batch norm has seen must stay that of the encoder itself.
         weights |= {name: buffer.clone() for name, buffer in self.encoder.named_buffers()}
         layers = functional_call(self.encoder, weights, (batch.x, batch.graph))
-        return batch.pooled(self.joined(layers), self.encoder.settings.readout)
+        return batch.pooled(self.joined(layers), self.encoder.settings.pooling)

@@ -26,8 +26,9 @@ Norm = Literal["none", "batch", "layer"]
 NORMS = get_args(Norm)
 Output = Literal["last", "layers"]
 OUTPUTS = get_args(Output)
-Readout = Literal["sum", "mean", "max"]
-READOUTS = get_args(Readout)
+Pooling = Literal["sum", "mean", "max"]
+Readout = Pooling | Literal["kernel"]
+READOUTS = (*get_args(Pooling), "kernel")
 
 #: Nodes whose outputs are made at a time when a graph is embedded layer by layer, and edges of a layer of attention,
 #: which writes out what passes along each.
@@ -73,7 +74,10 @@ class EncoderSettings:
     unit: bool = True
     """Whether each part of a node's representation is scaled to length 1."""
     readout: Readout = field(default="sum", metadata=LATE)
-    """How the nodes' representations make that of their graph, in a set of graphs (sum, mean or max)."""
+    """How the nodes' representations make that of their graph, in a set of graphs: sum, mean, max, or kernel (sums of
+    kernel features, which tell where the nodes lie)."""
+    readout_width: float = field(default=1.0, metadata=LATE)
+    """Width of the kernel readout, in means of the squared distances: the smaller, the finer."""
 
     def __post_init__(self) -> None:
         try:
@@ -87,12 +91,18 @@ class EncoderSettings:
                 check_whole(name, getattr(self, name), 1)
             check_number("teleport", self.teleport, 0, 1, low_open=True)
             check_number("keep", self.keep, 0, math.inf)
+            check_number("readout_width", self.readout_width, 0, math.inf, low_open=True)
             for name in ("skip", "directed", "unit"):
                 check_truth(name, getattr(self, name))
         except ValueError as error:
             raise InputError(str(error)) from error
         if self.conv == "gatv2" and self.hidden % self.heads:
             raise InputError(f"hidden: given {self.hidden}, expected a multiple of heads = {self.heads}")
+
+    @property
+    def pooling(self) -> Pooling:
+        """The readout where gradients pass through it; of the kernel readout, which is made after training, sums."""
+        return "sum" if self.readout == "kernel" else self.readout
 
 
 class Encoder(nn.Module):
