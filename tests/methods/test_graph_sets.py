@@ -72,7 +72,7 @@ def test_chosen_graphs_are_whole_and_numbered_anew(set_of_graphs):
     )
 
 
-@pytest.mark.parametrize("readout", ["sum", "mean", "max"])
+@pytest.mark.parametrize("readout", ["sum", "mean", "max", "kernel"])
 @pytest.mark.parametrize("keep", [0.0, 0.2])
 def test_a_graph_is_represented_alone_as_in_the_set(readout, keep, set_of_graphs):
     whole, _ = set_of_graphs
