@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import os
 import sys
 import warnings
@@ -62,10 +63,14 @@ def main(tokens: Sequence[str] | None = None) -> None:
     except InputError as error:
         _complain(str(error), 2)
     except OSError as error:  # a file that cannot be written, a full disk, a folder in the place of a file
-        _complain(f"{error.filename or 'file'}: {error.strerror or error}", 2)
+        full = f"; free some space, or choose another disk{_again(tokens)}" if error.errno == errno.ENOSPC else ""
+        _complain(f"{error.filename or 'file'}: {error.strerror or error}{full}", 2)
     except KeyboardInterrupt:
-        kept = bool(tokens) and tokens[0] in _RESUMABLE
-        _complain("interrupted" + ("; the same command goes on where it stopped" if kept else ""), 130)
+        _complain(f"interrupted{_again(tokens)}", 130)
+
+
+def _again(tokens: Sequence[str]) -> str:
+    return "; the same command goes on where it stopped" if tokens and tokens[0] in _RESUMABLE else ""
 
 
 def _complain(text: str, code: int) -> NoReturn:

@@ -71,6 +71,20 @@ class Batch:
         return Batch(self.x.to(device), self.graph.to(device), nodes, graphs, self.count)
 
 
+@dataclass(frozen=True)
+class Needs:
+    """Bytes that a method takes beyond the graph and its weights, about."""
+
+    kept: float = 0.0
+    """What is kept of all nodes from beginning to end."""
+    preparing: float = 0.0
+    """Beyond that while it is prepared."""
+    step: float = 0.0
+    """And in a step."""
+    result: float = 0.0
+    """The representations, and what is in memory while they are made."""
+
+
 class Method(nn.Module, ABC):
     """A self-supervised method: it owns its parameters, and every random choice comes from the given generator."""
 
@@ -93,6 +107,10 @@ class Method(nn.Module, ABC):
         Gradients are averaged over processes in any case. That is all there is to it where a loss is a mean over
         nodes, and nothing is done here.
         """
+
+    def needs(self, whole: Batch, nodes: int) -> Needs | None:
+        """The memory that training on a graph takes, in batches of so many nodes; None if nobody has said."""
+        return None
 
     @abstractmethod
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:

@@ -44,6 +44,8 @@ class CCASSG(EncoderMethod):
         + \lambda\sum_{v=1,2}\Bigl\|\frac{Z_v^\top Z_v}n - I\Bigr\|_F^2 .
     """
 
+    passes = 3
+
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: CCASSGSettings) -> None:
         super().__init__(inputs, encoder)
         self.settings = settings

@@ -28,6 +28,8 @@ class DGI(EncoderMethod):
     .. math:: L = -\frac1{2n}\sum_i \log\sigma(h_i^\top W s + b) + \log(1-\sigma(\tilde h_i^\top W s + b)).
     """
 
+    passes = 2
+
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: DGISettings) -> None:
         super().__init__(inputs, encoder)
         self.discriminator = nn.Parameter(nn.init.xavier_uniform_(torch.empty(encoder.hidden, encoder.hidden)))

@@ -8,10 +8,34 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from girl.methods.base import Batch, Method
+from girl.methods.base import Batch, Method, Needs
 from girl.methods.compress import principal_components
 from girl.nn.encoder import Encoder, EncoderSettings
 from girl.nn.readout import KernelReadout
+
+#: Bytes of a number.
+FLOAT = 4
+
+#: Matrices of nodes × hidden that a layer and the way back through it hold, about.
+PER_LAYER = 3
+
+#: Matrices of nodes × rank in memory while principal components are sought.
+PER_COMPONENTS = 7
+
+
+def encoder_bytes(s: EncoderSettings, whole: Batch, nodes: int) -> float:
+    """What the layers hold in a step on so many nodes of a graph; attention writes out what passes along each edge."""
+    heard = nodes
+    if s.conv == "gatv2":
+        heard += round(whole.graph.adjacency.values().numel() * nodes / max(whole.size, 1)) + nodes
+    return FLOAT * PER_LAYER * s.layers * s.hidden * heard
+
+
+def batch_bytes(whole: Batch, nodes: int) -> float:
+    """A batch of so many nodes of a graph: features, seen in part, and edges with their operator."""
+    entries = whole.x.shape[1] * whole.size if whole.x.sparse is None else 2 * whole.x.sparse.values.numel()
+    edges = whole.graph.adjacency.values().numel()
+    return FLOAT * (2 * entries + 4 * edges) * nodes / max(whole.size, 1)
 
 
 class EncoderMethod(Method):
@@ -50,6 +74,19 @@ class EncoderMethod(Method):
             rank = min(self.directions.shape[1], n)
             found = principal_components(whole.x.__matmul__, whole.x.t_matmul, (n, d), rank, generator)
             self.directions[:, :rank], self.feature_mean[:] = found[1], found[2]
+
+    passes = 4
+    """What a step holds, in passes of its batch through the encoder: most methods compare and project two views."""
+
+    def needs(self, whole: Batch, nodes: int) -> Needs:
+        """The outputs of the layers in all passes, the batch itself, and the representations."""
+        s = self.encoder.settings
+        rank = self.directions.shape[1]
+        return Needs(
+            preparing=FLOAT * PER_COMPONENTS * whole.size * rank,
+            step=self.passes * encoder_bytes(s, whole, nodes) + 2 * batch_bytes(whole, nodes),
+            result=FLOAT * whole.size * (self.width + 4 * s.hidden),
+        )
 
     @torch.no_grad()
     def finish(self, whole: Batch) -> Tensor:

@@ -42,6 +42,8 @@ class GGD(EncoderMethod):
     :math:`H + \hat A^k H`.
     """
 
+    passes = 2
+
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: GGDSettings) -> None:
         super().__init__(inputs, encoder)
         self.settings = settings

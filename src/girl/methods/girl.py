@@ -2,7 +2,7 @@ r"""GIRL: representations that explain the features of a node and of its surroun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import torch
@@ -17,9 +17,9 @@ from girl.kernel.loss import RESIDUALS, KRLoss, Residual
 from girl.kernel.ranks import Ranks
 from girl.kernel.smoother import SMOOTHERS, SmootherName
 from girl.kernel.sparse import csr
-from girl.methods.base import Batch
+from girl.methods.base import Batch, Needs
 from girl.methods.compress import principal_components
-from girl.methods.encoded import EncoderMethod
+from girl.methods.encoded import FLOAT, PER_COMPONENTS, EncoderMethod
 from girl.nn.encoder import EncoderSettings
 from girl.nn.operator import take_rows
 
@@ -30,6 +30,9 @@ FIXED = ("features", "around", "smooth")
 
 #: Power iterations of the smoothed features: at teleport 0.1, what is left out weighs 12 %, and is smoother still.
 SMOOTH_STEPS = 20
+
+#: Matrices of rows × rank that a kernel and the way back through it hold, about.
+PER_KERNEL = 3
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,24 @@ class GIRLMethod(EncoderMethod):
             if target in FIXED:
                 self._fixed[target] = self._fixed_target(target, whole, generator)
         super().prepare(whole, generator)
+
+    passes = 1
+
+    def needs(self, whole: Batch, nodes: int) -> Needs:
+        """Beside the encoder's: the targets that are prepared, and the kernel of every layer that explains."""
+        base, s = super().needs(whole, nodes), self.settings
+        width = min(s.target_rank or whole.x.shape[1], *whole.x.shape)
+        fixed = FLOAT * whole.size * width
+        rows = min(s.rows or nodes, nodes)
+        kernels = self.encoder.settings.layers if s.at == "every" else 1
+        exact = s.kernel == "exact"
+        kernel = 4 * FLOAT * PER_KERNEL * rows**2 if exact else FLOAT * PER_KERNEL * rows * s.rank
+        return replace(
+            base,
+            kept=fixed * sum(target in FIXED for target in s.targets),
+            preparing=max(base.preparing, PER_COMPONENTS * fixed),
+            step=base.step + kernels * (kernel + 2 * FLOAT * rows * width * len(s.targets)),
+        )
 
     hands_over = True
 

@@ -144,6 +144,15 @@ def _of_user(folder: Path, run: Run, vectors: NDArray[Any] | None) -> ReportData
     )
 
 
+def _kept_vectors(path: Path, rows: int) -> NDArray[Any] | None:
+    """The vectors in a file; None if they are not there as they were written."""
+    try:
+        found = np.lib.format.open_memmap(path, mode="r")
+    except (OSError, ValueError):
+        return None
+    return np.array(found) if found.ndim == 2 and len(found) == rows and np.isfinite(found).all() else None
+
+
 def _of_dataset(folder: Path, run: Run, root: Path | None, mirror: Path | None) -> ReportData:
     if "dataset" not in run.about:
         raise InputError(f"{folder}: holds a model but not what it was trained on, expected a run of girl embed")
@@ -152,9 +161,9 @@ def _of_dataset(folder: Path, run: Run, root: Path | None, mirror: Path | None) 
         raise InputError(
             f"{folder}: given a run of {run.recipe.name}, expected one of GIRL; see girl evaluate {folder}"
         )
-    path = folder / "embeddings.npy"
-    vectors = np.load(path, allow_pickle=False) if path.exists() else None
     whole = batch_of(found.data, run.recipe.encoder)
+    path = folder / "embeddings.npy"
+    vectors = _kept_vectors(path, found.graphs or whole.size)
     if vectors is None:
         vectors = run.embed(whole).numpy()
     part = whole

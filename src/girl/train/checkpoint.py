@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import warnings
@@ -13,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from girl.files import replacing
+from girl.files import replacing, sweep
 
 #: The last checkpoints that are kept: if the newest is damaged, the one before it serves.
 KEEP = 2
@@ -28,7 +29,11 @@ def save(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(meta)
     with replacing(path) as beside:
-        save_file(tensors, beside, {"meta": text, "digest": _digest(tensors, text)})
+        try:
+            # In one piece: the order of several is not the same from file to file.
+            save_file(tensors, beside, {"girl": json.dumps({"digest": _digest(tensors, text), "meta": text})})
+        except SafetensorError as error:  # a full disk, in its words
+            raise OSError(errno.ENOSPC, f"cannot be written ({error})", str(path)) from error
 
 
 def load(path: Path) -> tuple[dict[str, Tensor], Any]:
@@ -43,11 +48,16 @@ def load(path: Path) -> tuple[dict[str, Tensor], Any]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
     except (SafetensorError, OSError, ValueError) as error:
         raise DamagedError(f"{path}: not readable ({error})") from error
-    if "meta" not in header or "digest" not in header:
+    if "girl" not in header:
         raise DamagedError(f"{path}: a safetensors file, but not one of this program")
-    if header["digest"] != _digest(tensors, header["meta"]):
+    try:
+        about = json.loads(header["girl"])
+        whole = about["digest"] == _digest(tensors, about["meta"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        whole = False
+    if not whole:
         raise DamagedError(f"{path}: its contents do not match their digest")
-    return tensors, json.loads(header["meta"])
+    return tensors, json.loads(about["meta"])
 
 
 def save_numbered(folder: Path, step: int, tensors: dict[str, Tensor], meta: dict[str, Any]) -> Path:
@@ -56,6 +66,7 @@ def save_numbered(folder: Path, step: int, tensors: dict[str, Tensor], meta: dic
     save(path, tensors, meta)
     for old in numbered(folder)[KEEP:]:
         old.unlink(missing_ok=True)
+    sweep(folder)  # it is this program's own
     return path
 
 

@@ -29,6 +29,7 @@ from girl.nn.features import Features
 from girl.nn.graph import Graph, check_edges
 from girl.phases import phase
 from girl.train.checkpoint import DamagedError, load, save
+from girl.train.forecast import check_memory
 from girl.train.loop import Resume, fit
 from girl.train.recipe import Recipe
 from girl.train.trainer import History
@@ -188,6 +189,7 @@ def pretrain(
     about = {"recipe": recipe.to_dict(), "inputs": whole.x.shape[1], "nodes": whole.size, **(about or {})}
     about["fingerprint"] = fingerprint(whole)
     method = untrained(whole.x.shape[1], recipe, whole.x.device)
+    check_memory(method, whole, recipe.train, world.here)
     folder = None if out is None else out / "checkpoints"
     history = fit(
         method,

@@ -16,11 +16,14 @@ from girl.errors import InputError
 from girl.kernel.check import check_choice, check_number, check_whole
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
 from girl.kernel.ranks import Ranks
-from girl.methods.base import Batch, Method
+from girl.methods.base import Batch, Method, Needs
+from girl.methods.encoded import FLOAT, batch_bytes, encoder_bytes
+from girl.methods.girl import PER_KERNEL
 from girl.nn.classifier import Classifier, ClassifierSettings
 from girl.nn.diagnosis import lost_shares
 from girl.nn.regularizer import KRRegularizer
 from girl.records import plain
+from girl.train.forecast import check_memory
 from girl.train.loop import Resume, fit
 from girl.train.recipe import changed
 from girl.train.trainer import History, TrainSettings
@@ -185,6 +188,15 @@ class SupervisedMethod(Method):
             found["KR"] = self.regularizer(y, mask, generator=generator)
         return found
 
+    def needs(self, whole: Batch, nodes: int) -> Needs:
+        """The layers with their masks, the kernel of each, and two layers of all nodes when they are scored."""
+        s = self.model.settings
+        step = encoder_bytes(s.encoder, whole, nodes) + batch_bytes(whole, nodes) + FLOAT * s.depth * s.hidden * nodes
+        if self.regularizer is not None:
+            step += FLOAT * PER_KERNEL * s.depth * self.regularizer.loss.rank * nodes
+        scored = whole if self.scored is None else self.scored[0]
+        return Needs(step=step, result=FLOAT * scored.size * (self.labels.classes + 3 * s.hidden))
+
     def score(self, whole: Batch) -> float | None:
         """The score on the validation nodes; None if there are none."""
         whole, labels = self.scored or (whole, self.labels)
@@ -244,5 +256,6 @@ def learn(
     """
     recipe = recipe.settled()
     method = classifier(whole.x.shape[1], labels, recipe, whole.x.device, scored)
+    check_memory(method, whole, recipe.train, world.here)
     history = fit(method, whole, recipe.train, folder=folder, resume=resume, about=about, console=console, world=world)
     return method, history

@@ -91,6 +91,11 @@ class World:
         """Whether this is the first of the processes on its host."""
         return int(os.environ.get("LOCAL_RANK", str(self.rank))) == 0
 
+    @property
+    def here(self) -> int:
+        """How many of the processes are on this host."""
+        return min(self.count, int(os.environ.get("LOCAL_WORLD_SIZE", str(self.count))))
+
     def in_turn(self, load: Callable[[], T]) -> T:
         """What ``load`` gives, on every process; one on each host goes ahead, and fills what others then find."""
         if self.count == 1:
