@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -11,8 +11,8 @@ from torch.utils.checkpoint import checkpoint
 
 from girl.errors import InputError
 from girl.kernel.check import check_number, check_whole
-from girl.methods.base import Batch
-from girl.methods.encoded import EncoderMethod
+from girl.methods.base import Batch, Needs
+from girl.methods.encoded import FLOAT, EncoderMethod
 from girl.methods.views import drawn, view
 from girl.nn.convolution import Linear
 from girl.nn.encoder import EncoderSettings
@@ -63,11 +63,18 @@ class GRACE(EncoderMethod):
     each step, as Thakoor et al. (2022) do for large graphs.
     """
 
+    passes = 3
+
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: GRACESettings) -> None:
         super().__init__(inputs, encoder)
         self.settings = s = settings
         width = encoder.hidden
         self.projector = nn.Sequential(Linear(width, s.projector), nn.ELU(), Linear(s.projector, width))
+
+    def needs(self, whole: Batch, nodes: int) -> Needs:
+        """Beside the encoder's: the likenesses of some nodes to all, and the way back through them."""
+        base = super().needs(whole, nodes)
+        return replace(base, step=base.step + 5 * FLOAT * CHUNK * min(self.settings.rows or nodes, nodes))
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """The loss of both directions."""

@@ -51,6 +51,8 @@ class GraphMAE(EncoderMethod):
     The decoder is a layer of the encoder's kind; with attention, of one head.
     """
 
+    passes = 2
+
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: GraphMAESettings) -> None:
         super().__init__(inputs, encoder)
         self.settings = settings
