@@ -29,7 +29,7 @@ def _told(module: str, function: str) -> str:
 
 for _app, _commands in (
     (app, "demo:demo embed:embed embed:report pretrain:pretrain pretrain:evaluate search:search"),
-    (app, "methods:methods train:train train:diagnose rho:rho"),
+    (app, "methods:methods train:train train:diagnose rho:rho doctor:doctor"),
     (
         reproduce,
         "synthetic:synthetic reproduce:nodes reproduce:graphs reproduce:checks reproduce:ablation reproduce:objective "
