@@ -5,6 +5,8 @@ import pytest
 from girl.errors import InputError
 from girl.experiments import ablation, nodes, objective
 from girl.experiments.cells import Cell
+from girl.experiments.peers import SAME, both
+from girl.methods.registry import find_method
 from girl.train.recipe import Recipe
 
 SMALL = {"hidden": 16, "rank": 16, "target_rank": 8, "epochs": 2}
@@ -62,11 +64,16 @@ def test_every_method_has_the_same_time():
     for cell in nodes.cells(["cora", "actor"], nodes.peers(), 1):
         assert cell.recipe["train"]["limit"] == nodes.BUDGET
         assert cell.recipe["method"]["name"] == cell.method
+    for cell in nodes.cells(["cora", "actor"], both(nodes.peers()), 1):
+        assert cell.recipe["train"]["limit"] == nodes.BUDGET
+        if cell.method.endswith(SAME) and not find_method(cell.method.removesuffix(SAME)).needs:
+            assert cell.recipe["encoder"] == nodes.recipe_of("girl", cell.dataset).to_dict()["encoder"]
 
 
-def test_a_cell_of_another_method(mirror, cache):
-    recipe = nodes.recipe_of("cca-ssg", "texas").with_values({"hidden": 16, "epochs": 2})
-    found = nodes.Compute(cache, mirror)(Cell("texas", "cca-ssg", 0, recipe.to_dict()))
+@pytest.mark.parametrize("method", ["cca-ssg", *[peer + SAME for peer in nodes.peers()]])
+def test_a_cell_of_another_method(method, mirror, cache):
+    recipe = nodes.recipe_of(method, "texas").with_values({"hidden": 16, "epochs": 2})
+    found = nodes.Compute(cache, mirror)(Cell("texas", method, 0, recipe.to_dict()))
     assert 0.3 < found["rows"][0]["test"] <= 1
     assert found["epochs"] == 2
     assert found["train_gb"] >= 0

@@ -72,7 +72,7 @@ def test_facts_name_where_it_is_first_and_where_behind(scores):
 
 
 def test_cost_and_figure(scores, tmp_path):
-    assert "| Cora | girl | 10 | 0.200 | 2.0 | 0.8 | 0.50 |" in table_cost(scores, NODES)
+    assert "| Cora | girl | its own | 10 | 0.200 | 2.0 | 0.8 | 0.50 |" in table_cost(scores, NODES)
     path = draw_time(scores, NODES, tmp_path)
     assert path is not None
     assert path.stat().st_size > 10_000

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -49,7 +50,8 @@ def nodes(
     """Node classification with frozen representations: controls, untrained encoders, GIRL as published, default, tuned.
 
     With `--methods all` also the other methods that `girl methods` lists, each with its published recipe and the same
-    time. Writes OUT/nodes/DATASET.json after every cell; interrupted, the same command goes on.
+    time, and with the encoder of its publication or GIRL's, whichever validates better on the first seed. Writes
+    OUT/nodes/DATASET.json after every cell; interrupted, the same command goes on.
 
     Args:
         datasets: which of the datasets; all that the table has if not given.
@@ -59,11 +61,10 @@ def nodes(
     """
     from girl.experiments import nodes as experiment
 
-    rows = methods or list(experiment.METHODS)
-    if "all" in rows:
-        rows = [*experiment.METHODS, *experiment.peers()]
-    cells = experiment.cells(_known(datasets) or list(experiment.PROTOCOLS), rows, _at_least_one(seeds))
-    _run(cells, data_root, mirror, out / "nodes", jobs, probes or ["linear"])
+    kinds = probes or ["linear"]
+    compute = experiment.Compute(data_root, mirror, kinds)
+    names = _known(datasets) or list(experiment.PROTOCOLS)
+    _compare(experiment, names, methods, seeds, compute, out / "nodes", jobs, kinds)
 
 
 def graphs(
@@ -82,7 +83,8 @@ def graphs(
     """Classification of whole graphs with frozen representations, on ten folds: bags of nodes, untrained encoder, GIRL.
 
     With `--methods all` also the other methods that `girl methods` lists for sets of graphs, each with its published
-    recipe and the same time. Writes OUT/graphs/DATASET.json after every cell; interrupted, the same command goes on.
+    recipe and the same time, and with the encoder of its publication or GIRL's, whichever validates better on the first
+    seed. Writes OUT/graphs/DATASET.json after every cell; interrupted, the same command goes on.
 
     Args:
         datasets: of NCI1, PROTEINS, DD and MUTAG, which; all if not given.
@@ -91,15 +93,11 @@ def graphs(
         probes: svm, linear or both; svm, as is the custom, if not given.
     """
     from girl.experiments import graphs as experiment
-    from girl.experiments.cells import Results, run_cells
 
-    rows = methods or list(experiment.METHODS)
-    if "all" in rows:
-        rows = [*experiment.METHODS, *experiment.peers()]
-    cells = experiment.cells(_known(datasets) or list(experiment.DATASETS), rows, _at_least_one(seeds))
-    _check_jobs(jobs)
     kinds = probes or ["svm"]
-    run_cells(cells, experiment.Compute(data_root, mirror, kinds), Results(out / "graphs"), jobs, console, kinds)
+    compute = experiment.Compute(data_root, mirror, kinds)
+    names = _known(datasets) or list(experiment.DATASETS)
+    _compare(experiment, names, methods, seeds, compute, out / "graphs", jobs, kinds)
 
 
 def checks(
@@ -214,6 +212,37 @@ def depth(
         jobs,
         console,
     )
+
+
+def _compare(
+    experiment: ModuleType,
+    names: list[str],
+    methods: list[str] | None,
+    seeds: int,
+    compute: Callable[[Cell], dict[str, Any]],
+    folder: Path,
+    jobs: int,
+    probes: Sequence[str],
+) -> None:
+    """Rows of GIRL and its controls, and then the other methods, which try two encoders each."""
+    from girl.experiments.cells import Results, run_cells
+    from girl.experiments.peers import run_peers
+
+    _check_jobs(jobs)
+    rows = methods or list(experiment.METHODS)
+    if "all" in rows:
+        rows = [*experiment.METHODS, *experiment.peers()]
+    others = [name for name in rows if name in experiment.peers()]
+    own = [name for name in rows if name not in others]
+    results = Results(folder)
+
+    def run(cells: list[Cell]) -> None:
+        run_cells(cells, compute, results, jobs, console, probes)
+
+    if own:
+        run(experiment.cells(names, own, _at_least_one(seeds)))
+    if others:
+        run_peers(names, others, _at_least_one(seeds), results, experiment.cells, run)
 
 
 def _run(

@@ -15,6 +15,7 @@ from girl.evaluate.probe import Kind
 from girl.evaluate.run import controls, score_splits
 from girl.evaluate.split import FOLDS
 from girl.experiments.cells import Cell, kept_dataset, table_cells
+from girl.experiments.peers import both, peer_recipe
 from girl.experiments.trained import trained
 from girl.methods.registry import methods
 from girl.train.recipe import Recipe, method_recipe
@@ -43,8 +44,8 @@ def recipe_of(method: str, dataset: str) -> Recipe | None:
         return None
     if method in ("girl", "untrained"):
         return method_recipe("girl", dataset)
-    if method in peers():
-        return method_recipe(method, dataset).with_values({"train": {"limit": BUDGET}})
+    if method in both(peers()):
+        return peer_recipe(method, dataset, BUDGET)
     raise InputError(f"method: given {method!r}, expected one of {', '.join((*METHODS, *peers()))}, or all")
 
 

@@ -15,9 +15,10 @@ from girl.evaluate.control import CONTROLS
 from girl.evaluate.probe import Kind
 from girl.evaluate.run import score_splits
 from girl.experiments.cells import Cell, kept_dataset, table_cells
+from girl.experiments.peers import both, peer_recipe
 from girl.experiments.trained import trained
 from girl.methods.registry import methods
-from girl.train.recipe import Recipe, find_recipe, method_recipe, tuned_recipe
+from girl.train.recipe import Recipe, find_recipe, tuned_recipe
 from girl.train.run import batch_of, embed_untrained, embed_weightless
 
 #: For each dataset, the field's low-label protocol (if there is one) and the one that the paper's numbers fit.
@@ -72,8 +73,8 @@ def recipe_of(method: str, dataset: str) -> Recipe | None:
             return find_recipe("paper")
         case _ if method in CONTROLS:
             return None
-        case _ if method in peers():
-            return method_recipe(method, dataset).with_values({"train": {"limit": BUDGET}})
+        case _ if method in both(peers()):
+            return peer_recipe(method, dataset, BUDGET)
     raise InputError(f"method: given {method!r}, expected one of {', '.join((*METHODS, *peers()))}, or all")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from importlib.metadata import entry_points
@@ -49,6 +49,8 @@ class MethodEntry:
     """Whether it was made for a graph's nodes or for sets of graphs."""
     recipe: Callable[[], str] = str
     """The published recipe as TOML: sections of settings, and ``[datasets.NAME]`` for what differs there."""
+    needs: dict[str, str] = field(default_factory=dict)
+    """Settings of the encoder without which it does not work."""
 
 
 def _shipped(name: str) -> Callable[[], str]:
@@ -95,6 +97,7 @@ _OWN = (
         BGCLSettings,
         BGCL,
         recipe=_shipped("bgcl"),
+        needs={"conv": "gcn", "output": "last"},
     ),
     MethodEntry(
         "graphmae",

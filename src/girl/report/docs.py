@@ -17,6 +17,7 @@ from girl.experiments import objective as objectives
 from girl.experiments.cells import Cell, Results, cell_of
 from girl.experiments.nodes import METHODS
 from girl.experiments.nodes import cells as node_cells
+from girl.experiments.peers import as_chosen, both
 from girl.files import write_text
 from girl.report import ablation, checks, depth, girl_bench, methods, methods_bench, nodes, objective, regularizer_bench
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
@@ -123,13 +124,14 @@ def arenas() -> tuple[methods.Arena, methods.Arena]:
 
 
 def _methods(arena: methods.Arena, results: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
-    rows = (*arena.controls, *arena.methods)
+    peers = [name for name in arena.methods if name != "girl"]
+    rows = (*arena.controls, "girl", *both(peers))
     make = node_cells if arena.name == "nodes" else graphs.cells
     folder = results / arena.name
     known = [name for name, _ in arena.places]
     cells = _current(folder, lambda names, seeds: make([name for name in names if name in known], rows, seeds))
     # Other methods have as many seeds; means over more splits could not be compared.
-    cells = [cell for cell in cells if cell["seed"] < SEEDS]
+    cells = as_chosen([cell for cell in cells if cell["seed"] < SEEDS], peers)
     probe = "linear" if arena.name == "nodes" else "svm"
     drawn = methods.draw_time(Scores(cells, probe), arena, out)
     alt = f"Accuracy over time of training for each method, on {arena.name}"

@@ -182,6 +182,7 @@ def table_cost(scores: Scores, arena: Arena) -> str:
                 [
                     scores.title(dataset),
                     method,
+                    cells[0].get("encoder", "its own"),
                     f"{mean(c['epochs'] for c in cells):.0f}",
                     f"{mean(c['train_seconds'] / c['epochs'] for c in cells):.3f}",
                     f"{mean(c['train_seconds'] for c in cells):.1f}",
@@ -189,8 +190,8 @@ def table_cost(scores: Scores, arena: Arena) -> str:
                     f"{max(memory):.2f}" if memory else "–",
                 ]
             )
-    head = ["dataset", "method", "epochs", "s per epoch", "training, s", "to the best, s", "memory beyond the data, GB"]
-    return markdown(head, rows) if rows else not_yet(arena.command)
+    costs = ["epochs", "s per epoch", "training, s", "to the best, s", "memory beyond the data, GB"]
+    return markdown(["dataset", "method", "encoder", *costs], rows) if rows else not_yet(arena.command)
 
 
 def draw_time(scores: Scores, arena: Arena, folder: Path) -> Path | None:
