@@ -5,18 +5,15 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
+import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-fcntl: ModuleType | None
-try:
-    import fcntl
-except ImportError:  # Windows: leftovers stay, and are never taken for results
-    fcntl = None
+import psutil
 
 
 @contextmanager
@@ -28,10 +25,10 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep(path.parent, glob.escape(path.name))
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.{_owner(os.getpid())}-", suffix=".part", dir=path.parent)
+    os.close(handle)
     beside = Path(name)
     try:
-        _lock(handle)
         yield beside
         # A fresh temporary file is private; a result is as readable as any file its owner makes.
         mask = os.umask(0)
@@ -39,30 +36,23 @@ def replacing(path: Path) -> Iterator[Path]:
         beside.chmod(0o666 & ~mask)
         beside.replace(path)
     finally:
-        os.close(handle)
         beside.unlink(missing_ok=True)
 
 
 def sweep(folder: Path, name: str = "*") -> None:
-    """Remove what killed processes left in a folder of a file of this name (a pattern), or of any that is written here.
+    """Remove what processes that are gone have left in a folder, of files of this name (a pattern).
 
-    A process holds a lock on what it writes, which ends with it.
+    The names of such files say which process writes them, and on which host: those of others are left alone.
     """
-    if fcntl is None:
-        return
-    for left in folder.glob(f".{name}.{'[a-z0-9_]' * 8}.part"):
-        with suppress(OSError):  # another process may have removed it, or is writing it
-            handle = os.open(left, os.O_RDONLY)
-            try:
-                _lock(handle)
-                left.unlink()
-            finally:
-                os.close(handle)
+    for left in folder.glob(f".{name}.*.part"):
+        found = re.search(r"\.([^.]*-(\d+))-[a-z0-9_]+\.part$", left.name)
+        if found and found[1] == _owner(int(found[2])) and not psutil.pid_exists(int(found[2])):
+            left.unlink(missing_ok=True)
 
 
-def _lock(handle: int) -> None:
-    if fcntl is not None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def _owner(process: int) -> str:
+    host = re.sub(r"[^A-Za-z0-9]+", "_", socket.gethostname())
+    return f"{host}-{process}"
 
 
 def write_text(path: Path, text: str) -> None:
