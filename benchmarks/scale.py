@@ -1,0 +1,211 @@
+"""Graphs of the paper's largest sizes from raw files to probed representations, on this machine; and two processes.
+
+Writes results/bench/scale.json after each stage. Stand-ins (random graphs of the real shapes, in the raw formats) are
+made where the data is not at hand, in a folder of their own. Every stage is a process of its own that starts from
+files, so that its peak is its own: reading raw files, making and cutting the graph, starting again from what was kept,
+an epoch of GIRL, an epoch of a regularised classifier, all representations layer by layer, and the linear probe.
+
+    python benchmarks/scale.py                          arxiv, Reddit, products: an hour on two cores, 25 GB of disk
+    python benchmarks/scale.py --datasets ogbn-arxiv
+    python benchmarks/scale.py --quick                  a five-hundredth of the sizes, to see that it runs
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from girl import datasets, splits
+from girl.data.clusters import kept_partition
+from girl.data.dataset import NodeDataset
+from girl.embedding import recipe_for
+from girl.evaluate.probe import probe
+from girl.evaluate.supervised import train_on
+from girl.experiments.memory import apart, peak
+from girl.experiments.record import provenance
+from girl.files import write_json
+from girl.methods.base import Batch
+from girl.train.kept import kept_batch, kept_part
+from girl.train.recipe import Recipe
+from girl.train.run import load_run, pretrain, save_embedding
+from girl.train.supervised import SupervisedRecipe
+
+warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+
+#: With the parts that the paper cuts them into for its classifiers, ten of which are a batch.
+NAMES = ("ogbn-arxiv", "reddit", "ogbn-products")
+PARTS, PER_BATCH = 1500, 10
+
+#: Width of GIRL's encoder, and of the classifier, which has three layers of SAGE as the paper's shallowest.
+HIDDEN, WIDE, DEPTH = 128, 256, 3
+
+#: Where the benchmark keeps what one stage leaves for the next.
+RUN, VECTORS = "run", "vectors.npy"
+
+
+def girl_recipe(nodes: int) -> Recipe:
+    """What `girl embed` would take for a graph of this size, for one epoch; a small one is cut as well."""
+    found = recipe_for(nodes).with_values({"hidden": HIDDEN, "epochs": 1, "normalise": "zscore"})
+    return found if found.train.clusters else found.with_values({"clusters": 4})
+
+
+def classifier_recipe(nodes: int) -> SupervisedRecipe:
+    """The paper's shallowest classifier with KR, for one epoch."""
+    parts = min(PARTS, max(nodes // 100, 2))
+    batches = {"clusters": parts, "per_batch": min(PER_BATCH, parts // 2), "epochs": 1}
+    return SupervisedRecipe().with_values(
+        {"depth": DEPTH, "hidden": WIDE, "normalise": "zscore", "regularizer": {"regularizer": "kr"}, "train": batches}
+    )
+
+
+def seen(name: str) -> tuple[NodeDataset, Batch, Batch]:
+    """The dataset, its graph, and the part that training sees."""
+    found = datasets.load(name)
+    whole = kept_batch(found.data, girl_recipe(found.data.num_nodes).encoder)
+    part = whole
+    if found.inductive:
+        part = kept_part(whole, splits.get(found.protocols[0]).split(found, 0).train)
+    return found, whole, part
+
+
+def first_load(name: str, folder: Path) -> dict[str, Any]:
+    """Raw files to a graph in the cache."""
+    found = datasets.load(name)
+    n, d = found.data.x.shape
+    return {"nodes": n, "edges": found.data.edge_index.shape[1], "features": d, "stand_in": found.stand_in}
+
+
+def first_cut(name: str, folder: Path) -> dict[str, Any]:
+    """The graph as message passing needs it, and METIS parts of it."""
+    _, _, part = seen(name)
+    began = time.perf_counter()
+    kept_partition(part.graph, girl_recipe(part.size).train.clusters)
+    return {"cutting_seconds": time.perf_counter() - began}
+
+
+def second_start(name: str, folder: Path) -> dict[str, Any]:
+    """The same from what was kept."""
+    first_cut(name, folder)
+    return {}
+
+
+def epoch(name: str, folder: Path) -> dict[str, Any]:
+    """An epoch of GIRL; its own time is that of the steps, without what is prepared before."""
+    _, _, part = seen(name)
+    run = pretrain(part, girl_recipe(part.size), out=folder / RUN, resume="never")
+    edges = part.graph.adjacency.values().numel()
+    return {"epoch_seconds": run.history.seconds, "epoch_nodes": part.size, "epoch_edges": edges}
+
+
+def supervised(name: str, folder: Path) -> dict[str, Any]:
+    """An epoch of a classifier with KR on its layers, and a look at the validation nodes."""
+    found = datasets.load(name)
+    run, scores = train_on(found, splits.get(found.protocols[0]), 0, classifier_recipe(found.data.num_nodes))
+    return {"epoch_seconds": run.history.seconds, "val": scores["val"]}
+
+
+def embedding(name: str, folder: Path) -> dict[str, Any]:
+    """All nodes' representations by the trained encoder, layer by layer."""
+    run = load_run(folder / RUN)
+    _, whole, _ = seen(name)
+    began = time.perf_counter()
+    vectors = run.embed(whole)
+    spent = time.perf_counter() - began
+    save_embedding(folder / VECTORS, vectors)
+    return {"embed_seconds": spent, "columns": vectors.shape[1]}
+
+
+def probing(name: str, folder: Path) -> dict[str, Any]:
+    """The linear probe on the dataset's split."""
+    found = datasets.load(name)
+    split = splits.get(found.protocols[0]).split(found, 0)
+    vectors = torch.from_numpy(np.load(folder / VECTORS, mmap_mode="c"))
+    score = probe(vectors, found.data.y, split, multilabel=found.multilabel)
+    return {"probe_seconds": score.seconds, "val": score.val}
+
+
+#: The stages, in order, by the names that the report has for them.
+STAGES: dict[str, Callable[[str, Path], dict[str, Any]]] = {
+    "raw files to a graph": first_load,
+    "operators and METIS parts": first_cut,
+    "second start": second_start,
+    "GIRL, one epoch": epoch,
+    "classifier with KR, one epoch": supervised,
+    "representations": embedding,
+    "linear probe": probing,
+}
+
+
+def measured(stage: str, name: str, folder: Path) -> dict[str, Any]:
+    """What a stage tells, with its seconds and the peak of its process."""
+    began, cpu = time.perf_counter(), time.process_time()
+    found = STAGES[stage](name, folder)
+    spent = time.perf_counter() - began
+    busy = (time.process_time() - cpu) / spent
+    return {"seconds": spent, "peak_bytes": peak(), "busy": busy, **found}
+
+
+def efficiency(name: str, folder: Path, epochs: int) -> dict[str, Any]:
+    """Seconds of training on the same batches: one process, and two, with one thread each; and one with two threads."""
+    batches = ["--clusters", "64", "--per-batch", "8", "--hidden", str(HIDDEN), "--target-rank", "64"]
+    command = ["-m", "girl", "pretrain", name, "--epochs", str(epochs), "--resume", "never", *batches]
+    together = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    found: dict[str, Any] = {"dataset": name, "epochs": epochs, "batches": " ".join(batches)}
+    for way, before, threads in (("one", [], 1), ("two", together, 1), ("threads", [], 2)):
+        out = folder / way
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        done = [sys.executable, *before, *command, "--out", str(out)]
+        subprocess.run(done, check=True, env=environment, stdout=subprocess.DEVNULL)
+        found[f"{way}_seconds"] = json.loads((out / "history.json").read_text(encoding="utf-8"))["seconds"]
+        shutil.rmtree(out)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small pictures of the graphs, to see that it runs")
+    parser.add_argument("--out", type=Path, default=Path("results/bench/scale.json"))
+    parser.add_argument("--datasets", nargs="+", default=list(NAMES), choices=NAMES)
+    parser.add_argument("--folder", type=Path, help="where stand-ins and what is made of them go; by default a new one")
+    parser.add_argument("--keep", action="store_true", help="do not delete the folder at the end")
+    arguments = parser.parse_args()
+    quick: bool = arguments.quick
+    folder = arguments.folder or Path(tempfile.mkdtemp(prefix="girl-scale-"))
+    os.environ["GIRL_DATA"] = str(folder / "data")
+    result: dict[str, Any] = {"benchmark": "scale", "quick": quick, "threads": torch.get_num_threads()}
+    result |= {"provenance": provenance(), "rows": []}
+    try:
+        for name in arguments.datasets:
+            if not (folder / "data" / "graphs" / f"{name}.safetensors").exists():
+                print(f"{name}: making the stand-in", flush=True)
+                datasets.make_stand_in(name, scale=0.002 if quick else 1.0)
+            row: dict[str, Any] = {"dataset": name, "stages": {}}
+            result["rows"].append(row)
+            for stage in STAGES:
+                row["stages"][stage] = found = apart(measured, stage, name, folder, fresh=not quick)
+                write_json(arguments.out, result)
+                told = f"{found['seconds']:.1f} s, peak {found['peak_bytes'] / 1e9:.2f} GB"
+                print(f"{name}, {stage}: {told}", flush=True)
+        result["processes"] = efficiency(arguments.datasets[0], folder, 1 if quick else 3)
+        write_json(arguments.out, result)
+    finally:
+        if not arguments.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    print(f"written: {arguments.out}")
+
+
+if __name__ == "__main__":
+    main()
