@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from sphinx.application import Sphinx
+
 import girl
 
 project = "girl"
@@ -24,3 +26,19 @@ nitpicky = False
 html_theme = "furo"
 html_title = "girl"
 exclude_patterns = ["_build", "generated/*.md", "figures/*.md"]
+
+
+def setup(app: Sphinx) -> None:
+    """Keep napoleon from reading the text of an attribute before its first colon as the attribute's type."""
+    written: dict[str, list[str]] = {}
+
+    def keep(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+        if what == "attribute":
+            written[name] = list(lines)
+
+    def restore(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+        if what == "attribute":
+            lines[:] = written[name]
+
+    app.connect("autodoc-process-docstring", keep, priority=400)  # napoleon is at 500
+    app.connect("autodoc-process-docstring", restore, priority=600)
