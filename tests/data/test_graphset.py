@@ -38,8 +38,14 @@ def test_a_list_of_graphs_has_a_row_for_each():
     assert found.shape == (12, 24)
     assert model.recipe_.encoder.conv == "gin"
     np.testing.assert_allclose(model.transform(graphs[4:5])[0], found[4], rtol=1e-4, atol=1e-5)
+
+
+def test_a_graph_without_nodes_has_a_row_too():
     empty = Data(x=torch.zeros(0, 3), edge_index=torch.zeros(2, 0, dtype=torch.long))
-    assert not model.transform([graphs[0], empty])[1].any()
+    options = {"per_batch": 4, "rank": 16, "target_rank": 2}
+    summed = GIRL(hidden=8, epochs=1, options={**options, "readout": "sum"}).fit(rings())
+    assert not summed.transform([ring(3), empty])[1].any()
+    assert np.isfinite(GIRL(hidden=8, epochs=1, options=options).fit(rings()).transform([ring(3), empty])).all()
 
 
 def test_a_dataset_is_a_list_of_graphs(tmp_path):

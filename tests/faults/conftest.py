@@ -1,13 +1,8 @@
-"""Commands in processes of their own that may be killed at any moment, without importing torch anew for each."""
+"""What the tests of faults start from."""
 
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
-import sys
-import traceback
-import warnings
 from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -16,44 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-#: The exit code of a process that was killed.
-KILLED = -signal.SIGKILL
-
-#: What is imported once, by the process that all others are forks of. It runs nothing: threads do not survive a fork.
-LOADED = [
-    "girl.cli",
-    "girl.cli.embed",
-    "girl.cli.pretrain",
-    "girl.cli.train",
-    "girl.embedding",
-    "girl.evaluate.supervised",
-    "girl.report.page",
-    "girl.train.kept",
-]
-
-
-def nothing() -> None:
-    """What most commands do before they begin."""
-
-
-def _child(arguments: Sequence[str], before: Callable[[], None], folder: Path, environment: dict[str, str]) -> None:
-    from girl.cli import main
-
-    os.environ.update(environment)
-    os.chdir(folder)
-    code = 70
-    with Path("said.txt").open("w", encoding="utf-8") as sys.stdout:
-        sys.stderr = sys.stdout
-        warnings.simplefilter("default")
-        try:
-            before()
-            main(arguments)
-            code = 0
-        except SystemExit as stop:
-            code = stop.code if isinstance(stop.code, int) else 0
-        except BaseException:
-            traceback.print_exc()
-    os._exit(code)
+from tests.faults.commands import LOADED, child, code_of, nothing
 
 
 @pytest.fixture
@@ -69,9 +27,9 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Base
 
     def run(arguments: str | Sequence[str], before: Callable[[], None] = nothing) -> BaseProcess:
         words = arguments.split() if isinstance(arguments, str) else list(arguments)
-        child = context.Process(target=_child, args=(words, before, tmp_path, places))
-        child.start()
-        return child
+        started = context.Process(target=child, args=(words, before, tmp_path, places))
+        started.start()
+        return started
 
     return run
 
@@ -84,23 +42,6 @@ def run(start: Callable[..., BaseProcess]) -> Callable[..., int]:
         return code_of(start(arguments, before))
 
     return ended
-
-
-def code_of(child: BaseProcess) -> int:
-    """The exit code of a process, when it has ended."""
-    child.join(120)
-    assert child.exitcode is not None, "it hangs"
-    return child.exitcode
-
-
-def said(folder: Path) -> str:
-    """What the last command said."""
-    return " ".join((folder / "said.txt").read_text(encoding="utf-8").split())
-
-
-def left_behind(folder: Path) -> list[str]:
-    """Files that are no results: of writing that did not end."""
-    return [str(path.relative_to(folder)) for path in folder.rglob("*.part")]
 
 
 @pytest.fixture
