@@ -38,6 +38,7 @@ from girl.experiments.memory import apart, peak
 from girl.experiments.record import provenance
 from girl.files import write_json
 from girl.methods.base import Batch
+from girl.methods.girl import GIRLSettings
 from girl.train.kept import kept_batch, kept_part
 from girl.train.recipe import Recipe
 from girl.train.run import load_run, pretrain, save_embedding
@@ -51,6 +52,9 @@ PARTS, PER_BATCH = 1500, 10
 
 #: Width of GIRL's encoder, and of the classifier, which has three layers of SAGE as the paper's shallowest.
 HIDDEN, WIDE, DEPTH = 128, 256, 3
+
+#: Rows of an adjacency matrix that are looked at together.
+ROWS = 1 << 16
 
 #: Where the benchmark keeps what one stage leaves for the next.
 RUN, VECTORS = "run", "vectors.npy"
@@ -105,9 +109,27 @@ def second_start(name: str, folder: Path) -> dict[str, Any]:
 def epoch(name: str, folder: Path) -> dict[str, Any]:
     """An epoch of GIRL; its own time is that of the steps, without what is prepared before."""
     _, _, part = seen(name)
-    run = pretrain(part, girl_recipe(part.size), out=folder / RUN, resume="never")
+    recipe = girl_recipe(part.size)
+    run = pretrain(part, recipe, out=folder / RUN, resume="never")
+    loss = recipe.method
+    assert isinstance(loss, GIRLSettings)
+    columns = len(loss.targets) * min(loss.target_rank, part.x.shape[1])
+    told = {"hidden": HIDDEN, "hops": recipe.encoder.hops, "rows": loss.rows, "rank": loss.rank, "columns": columns}
     edges = part.graph.adjacency.values().numel()
-    return {"epoch_seconds": run.history.seconds, "epoch_nodes": part.size, "epoch_edges": edges}
+    return {"epoch_seconds": run.history.seconds, "epoch_nodes": part.size, "epoch_edges": edges, **told}
+
+
+def batches(name: str) -> dict[str, Any]:
+    """Steps of an epoch of GIRL, and the edges that they see: those within METIS parts."""
+    _, _, part = seen(name)
+    found = kept_partition(part.graph, girl_recipe(part.size).train.clusters)
+    crow, col = part.graph.adjacency.crow_indices(), part.graph.adjacency.col_indices()
+    within = 0
+    for start in range(0, part.size, ROWS):
+        ends = crow[start : start + ROWS + 1]
+        rows = torch.repeat_interleave(found[start : start + ROWS], ends.diff())
+        within += int((rows == found[col[int(ends[0]) : int(ends[-1])].long()]).sum())
+    return {"steps": int(found.max()) + 1, "batch_edges": within}
 
 
 def supervised(name: str, folder: Path) -> dict[str, Any]:
@@ -147,6 +169,12 @@ STAGES: dict[str, Callable[[str, Path], dict[str, Any]]] = {
     "representations": embedding,
     "linear probe": probing,
 }
+
+
+def mapped_files(folder: Path, row: dict[str, Any]) -> list[Path]:
+    """The files that training maps: those of the graph, or of its training nodes."""
+    nodes = row["stages"]["GIRL, one epoch"]["epoch_nodes"]
+    return [path for path in (folder / "data" / "batches").glob(f"{nodes}-*") if path.is_file()]
 
 
 def measured(stage: str, name: str, folder: Path) -> dict[str, Any]:
@@ -196,9 +224,12 @@ def main() -> None:
             result["rows"].append(row)
             for stage in STAGES:
                 row["stages"][stage] = found = apart(measured, stage, name, folder, fresh=not quick)
+                if stage == "GIRL, one epoch":
+                    found |= apart(batches, name, fresh=not quick)
                 write_json(arguments.out, result)
                 told = f"{found['seconds']:.1f} s, peak {found['peak_bytes'] / 1e9:.2f} GB"
                 print(f"{name}, {stage}: {told}", flush=True)
+            row["kept_bytes"] = sum(path.stat().st_size for path in mapped_files(folder, row))
         result["processes"] = efficiency(arguments.datasets[0], folder, 1 if quick else 3)
         write_json(arguments.out, result)
     finally:

@@ -19,7 +19,18 @@ from girl.experiments.nodes import METHODS
 from girl.experiments.nodes import cells as node_cells
 from girl.experiments.peers import as_chosen, both
 from girl.files import write_text
-from girl.report import ablation, checks, depth, girl_bench, methods, methods_bench, nodes, objective, regularizer_bench
+from girl.report import (
+    ablation,
+    checks,
+    depth,
+    girl_bench,
+    methods,
+    methods_bench,
+    nodes,
+    objective,
+    regularizer_bench,
+    scale_bench,
+)
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
 from girl.report.markdown import figure_piece, not_yet
 from girl.report.scores import Scores
@@ -86,6 +97,18 @@ BENCHES: dict[str, tuple[str, dict[str, Callable[[dict[str, Any]], str]]]] = {
     "methods.json": (
         "methods.py",
         {"methods_epochs": methods_bench.table_epochs, "methods_epochs_facts": methods_bench.facts},
+    ),
+    "scale.json": (
+        "scale.py",
+        {
+            "scale_stages": scale_bench.table_stages,
+            "scale_facts": scale_bench.facts,
+            "scale_processes": scale_bench.table_processes,
+            "scale_model": scale_bench.table_model,
+            "scale_rates": scale_bench.rates_told,
+            "scale_larger": scale_bench.table_larger,
+            "scale_larger_facts": scale_bench.larger_facts,
+        },
     ),
 }
 

@@ -1,0 +1,33 @@
+"""The benchmark of the largest graphs runs on small pictures of them, and its report can be made."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from girl.report import scale_bench
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "scale.py"
+
+
+def test_it_goes_through_every_stage(tmp_path):
+    out, folder = tmp_path / "scale.json", tmp_path / "work"
+    command = [sys.executable, str(SCRIPT), "--quick", "--out", str(out), "--folder", str(folder)]
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
+    assert not folder.exists()
+    result = json.loads(out.read_text())
+    assert [row["dataset"] for row in result["rows"]] == ["ogbn-arxiv", "reddit", "ogbn-products"]
+    for row in result["rows"]:
+        assert len(row["stages"]) == 7
+        assert all(stage["seconds"] > 0 and stage["peak_bytes"] > 0 for stage in row["stages"].values())
+        epoch = row["stages"]["GIRL, one epoch"]
+        assert 0 < epoch["batch_edges"] < epoch["epoch_edges"]
+        assert epoch["steps"] == 4
+    assert scale_bench.table_stages(result).count("GB") == 21
+    assert scale_bench.facts(result).count("the target of") == 4
+    assert scale_bench.table_model(result).count("\n") == 5
+    assert scale_bench.table_processes(result).count("two") == 2
+    assert scale_bench.table_larger(result).count("min") == 3
+    assert "100 M nodes" in scale_bench.larger_facts(result)
