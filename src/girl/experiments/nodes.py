@@ -54,7 +54,7 @@ HIGHEST = {
 METHODS = (*CONTROLS, "own", "untrained", "default untrained", "paper untrained", "paper", "default", "girl")
 
 #: Seconds of training, on one core, that every method has.
-BUDGET = 60.0
+BUDGET = 30.0
 
 
 def peers() -> tuple[str, ...]:
