@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def draw_diagnosis(runs: Sequence[Diagnosis], path: Path, columns: int | None = 
             axis.axhline(1, color=COLORS["theory"], linewidth=0.8, linestyle=":")
             axis.set_ylim(0, 1.15)
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-            axis.set_xlabel("layer (0: the features)")
+            axis.set_xlabel("layer" if math.isnan(run.layers[0]) else "layer (0: the features)")
             axis.set_ylabel("share of the labels lost")
             axis.legend(loc="lower left", fontsize=7)
     return path.with_suffix(".png")
