@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
+import torch
+import torch.distributed as dist
 from hypothesis import given
 from hypothesis import strategies as st
 
-from girl.report.scaling import Network, Rates, Work, fit, fit_size
+import girl
+from girl.report.scaling import MEETINGS, Network, Rates, Work, fit, fit_size
 
 WORKS = [
     Work(170_000, 2_000_000, 128, 8),
@@ -21,11 +26,27 @@ def test_operations_of_a_graph_that_can_be_counted_by_hand():
     kernel = 2 * (2 * 20 * 8) * (2 * 4 + 4 * 8 + 5 * 6)
     assert work.dense == encoder + kernel
     assert work.sparse == 2 * 3 * 2 * (300 + 100) * 4
-    assert work.message == 4 * (2 * 8 * (8 + 6) + 4 * 6)
+    assert work.message == 2 * 8 * (8 * 8 + 4 * 6) + 4 * 4 * 6
 
 
 def test_what_is_sent_does_not_depend_on_the_graph():
     assert Work(10, 10, 128, 1).message == Work(10**8, 10**10, 128, 5000).message
+
+
+def test_what_the_loss_sends_is_what_the_model_says(tmp_path, monkeypatch):
+    work = Work(4096, 0, 0, 1, hidden=32, rank=256, columns=96)
+    dist.init_process_group("gloo", f"file://{tmp_path / 'meeting'}", rank=0, world_size=1)
+    try:
+        meetings = mock.Mock(side_effect=dist.all_reduce)
+        monkeypatch.setattr(dist, "all_reduce", meetings)
+        loss = girl.KRLoss(features="fourier", rank=work.rank, group=dist.new_group())
+        x = torch.randn(work.rows, work.hidden, requires_grad=True)
+        loss(x, torch.randn(work.rows, 48), torch.randn(work.rows, 48), generator=torch.Generator()).backward()
+    finally:
+        dist.destroy_process_group()
+    gradients = 4 * work.hidden
+    assert loss.ranks.sent == pytest.approx(work.message - gradients, rel=0.02)
+    assert meetings.call_count + 1 == MEETINGS
 
 
 @given(st.floats(1e-12, 1e-9), st.floats(1e-12, 1e-9))

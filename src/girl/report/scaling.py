@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.optimize
 
-#: Bytes of a number.
-FLOAT = 4
+#: Bytes of a number, and of one in the kernel's sums over rows.
+FLOAT, DOUBLE = 4, 8
 
-#: Times that processes wait for each other in a step: sums and residuals there and back, means of targets, gradients.
-MEETINGS = 8
+#: Times that processes wait for each other in a step: ten in the loss, there and back, and once for the gradients.
+MEETINGS = 11
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ class Work:
     @property
     def message(self) -> float:
         """Bytes that a process gives away in a step: the sums of the loss there and back, and the gradients."""
-        return FLOAT * (2 * self.rank * (self.rank + self.columns) + self.hidden * (self.features + 1))
+        sums = 2 * self.rank * (DOUBLE * self.rank + FLOAT * self.columns)
+        return sums + FLOAT * self.hidden * (self.features + 1)
 
 
 @dataclass(frozen=True)
