@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from girl.report.markdown import markdown
@@ -20,7 +21,7 @@ READ, EMBED = "raw files to a graph", "representations"
 #: A graph that nobody measured: as many edges for a node, and as many features, as ogbn-products.
 NODES, PROCESSES = 100_000_000, (1, 8, 64)
 
-#: Dollars for a core and an hour, and threads of a process: what the benchmark had. Prices are for orientation.
+#: Dollars for a core and an hour: for orientation. A process has as many cores as the benchmark had threads.
 DOLLARS = 0.05
 
 
@@ -201,9 +202,7 @@ def _larger(result: dict[str, Any]) -> Work:
     works, _, _ = _fitted(result)
     last = max(works, key=lambda work: work.nodes)
     times = NODES / last.nodes
-    return Work(
-        **{**vars(last), "nodes": NODES, "edges": round(times * last.edges), "steps": round(times * last.steps)}
-    )
+    return replace(last, nodes=NODES, edges=round(times * last.edges), steps=round(times * last.steps))
 
 
 def _per_node(result: dict[str, Any]) -> float:
