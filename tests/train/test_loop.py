@@ -207,6 +207,26 @@ def test_a_limit_of_time_ends_training_after_an_epoch():
     assert not history.stopped
 
 
+def test_schedules_are_run_through_within_the_time():
+    made, told = method(), []
+    trainer = Trainer(
+        made, TrainSettings(epochs=1000, lr=0.5, warmup=100, schedule="cosine", limit=10), torch.device("cpu")
+    )
+    made.after_step = lambda share: told.append((share, trainer.optimizer.param_groups[0]["lr"]))
+    made.prepare(whole(), torch.Generator().manual_seed(0))
+    for seconds in (0.5, 1.0, 5.5, 10.0):
+        terms = trainer.step(whole())
+        trainer.history.seconds = seconds
+        trainer.end_epoch(terms)
+    trainer.step(whole())
+    assert [share for share, _ in told] == pytest.approx([0, 0.05, 0.1, 0.55, 1])
+    assert [rate for _, rate in told] == pytest.approx([0.5 / 101, 0.5 * 51 / 101, 0.5, 0.25, 0])
+    assert trainer.done
+    again = Trainer(made, trainer.settings, torch.device("cpu"))
+    again.restore(trainer.tensors(), trainer.numbers())
+    assert again.due == trainer.due
+
+
 def test_methods_are_told_of_steps_and_epochs():
     made, told = method(), []
     made.after_step = lambda share: told.append(share)

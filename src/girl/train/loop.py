@@ -107,8 +107,8 @@ def fit(
                 )
             method.after_epoch(lambda: (batch for batch, _ in trainer.batches(whole, parts)), trainer.generator)
             score = trainer.score(whole)
-            trainer.end_epoch(means, score)
             trainer.history.seconds += time.perf_counter() - started
+            trainer.end_epoch(means, score)
             if world.first and (noted := method.observe(whole, trainer.epoch)):
                 trainer.history.observed.append({"epoch": trainer.epoch, **noted})
             if watch is not None:

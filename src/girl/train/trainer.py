@@ -54,8 +54,8 @@ class TrainSettings:
     warmup: int = field(default=0, metadata=LATE)
     """Epochs over which the learning rate rises to its value."""
     limit: float = field(default=0.0, metadata=LATE)
-    """Seconds of training after which it ends, at the end of an epoch; 0: none. What is learned then depends on the
-    machine's speed."""
+    """Seconds of training after which it ends, at the end of an epoch; 0: none. Schedules are run through within them.
+    What is learned then depends on the machine's speed."""
 
     def __post_init__(self) -> None:
         try:
@@ -113,6 +113,7 @@ class Trainer:
         self.generator = torch.Generator(device).manual_seed(settings.seed)
         self.history = History()
         self.epoch = 0
+        self.due = 0.0  # the epoch by which schedules go: ahead of the other where time is short
         self.running = math.nan  # mean of the loss over the last epochs
         self.best = math.inf  # its lowest value
         self.resting = 0  # epochs since then
@@ -151,6 +152,7 @@ class Trainer:
         self.history = History(**numbers["history"])
         for name in ("epoch", "running", "best", "resting"):
             setattr(self, name, numbers[name])
+        self._set_due()
 
     def step(self, batch: Batch) -> dict[str, float]:
         """One step of the optimiser on one batch; returns the terms of the loss.
@@ -174,7 +176,7 @@ class Trainer:
         if not math.isfinite(torch.nn.utils.get_total_norm(slopes).item()):
             return {"gradient": math.nan}
         self.optimizer.step()
-        self.method.after_step(min(self.epoch / max(self.settings.epochs, 1), 1.0))
+        self.method.after_step(min(self.due / max(self.settings.epochs, 1), 1.0))
         return found
 
     def begin_epoch(self) -> None:
@@ -237,14 +239,24 @@ class Trainer:
             self.resting += 1
         if self.settings.schedule == "plateau":
             self.plateau.step(total)
+        self._set_due()
         self._set_rate()
+
+    def _set_due(self) -> None:
+        """Where all epochs do not fit into the time, as much of a schedule is over as of that; for all processes alike.
+
+        A rate that is to fall to zero, and is cut off half-way, leaves a worse state than a shorter schedule.
+        """
+        s = self.settings
+        spent = self.world.agree(min(self.history.seconds / s.limit, 1.0)) if s.limit else 0.0
+        self.due = max(float(self.epoch), s.epochs * spent)
 
     def _set_rate(self) -> None:
         """The rate of the coming epoch, where it does not depend on the loss."""
         s = self.settings
-        rise = min((self.epoch + 1) / (s.warmup + 1), 1.0)
+        rise = min((self.due + 1) / (s.warmup + 1), 1.0)
         if s.schedule == "cosine":
-            rise *= 0.5 * (1 + math.cos(math.pi * max(self.epoch - s.warmup, 0) / max(s.epochs - s.warmup, 1)))
+            rise *= 0.5 * (1 + math.cos(math.pi * max(self.due - s.warmup, 0) / max(s.epochs - s.warmup, 1)))
         elif s.schedule == "plateau" or not s.warmup:
             return
         for group in self.optimizer.param_groups:
