@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -84,6 +85,20 @@ def test_a_graph_is_represented_alone_as_in_the_set(readout, keep, set_of_graphs
     assert run.vectors.shape == (whole.count, run.method.width)
     alone = whole.chosen(torch.nonzero(whole.graphs == 5).flatten())
     torch.testing.assert_close(run.embed(alone)[0], run.vectors[5], rtol=1e-4, atol=1e-5)
+
+
+def test_the_kernel_readout_has_a_rank_of_its_own_and_nodes_are_not_read(set_of_graphs):
+    whole, _ = set_of_graphs
+    recipe = Recipe().with_values(
+        {"hidden": 8, "readout": "kernel", "readout_rank": 21, "keep": 0.0, "epochs": 1, "per_batch": 8, "rank": 16,
+         "target_rank": 4}
+    )  # fmt: skip
+    run = pretrain(whole, recipe)
+    assert run.vectors.shape == (whole.count, run.method.width) == (24, 21)
+    nodes = replace(whole, graphs=None, count=0)
+    assert run.embed(nodes).shape == (whole.size, 8)
+    run = pretrain(nodes, recipe)
+    assert run.vectors.shape == (whole.size, run.method.width) == (whole.size, 8)
 
 
 def test_an_epoch_sees_every_graph_once(set_of_graphs):

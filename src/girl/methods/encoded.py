@@ -65,7 +65,9 @@ class EncoderMethod(Method):
         self.register_buffer("scales", torch.zeros(1 + layers))
         # Of each layer that represents a graph; none if graphs are sums, means or maxima of their nodes.
         kernels = layers if encoder.readout == "kernel" else 0
-        self.readouts = nn.ModuleList(KernelReadout(encoder.hidden, encoder.readout_width) for _ in range(kernels))
+        self.readouts = nn.ModuleList(
+            KernelReadout(encoder.hidden, encoder.readout_width, encoder.readout_columns) for _ in range(kernels)
+        )
 
     def prepare(self, whole: Batch, generator: torch.Generator) -> None:
         """The directions of the features' part."""
@@ -98,7 +100,7 @@ class EncoderMethod(Method):
         """
         self.scales.fill_(1)
         out = self._embed(whole, fit=True)
-        features, *layers = out.split(self._widths(), 1)
+        features, *layers = out.split(self._widths(whole.graphs is not None), 1)
         if not self.encoder.settings.unit:
             lengths = torch.stack([part.square().sum(1).mean().sqrt() for part in layers])
             self.scales[1:] = 1 / lengths.clamp(min=1e-12)
@@ -113,11 +115,13 @@ class EncoderMethod(Method):
     @property
     def width(self) -> int:
         """Columns of a representation."""
-        return sum(self._widths())
+        return sum(self._widths(bool(self.readouts)))
 
-    def _widths(self) -> list[int]:
-        """Columns of the parts of a representation: the features, and each layer."""
-        return [self.directions.shape[1], *[self.encoder.settings.hidden] * (len(self.scales) - 1)]
+    def _widths(self, read: bool) -> list[int]:
+        """Columns of the parts of a representation: the features, and each layer, that of graphs if ``read``."""
+        s = self.encoder.settings
+        layer = s.readout_columns if read and self.readouts else s.hidden
+        return [self.directions.shape[1], *[layer] * (len(self.scales) - 1)]
 
     def by_layer(self, whole: Batch) -> Iterator[Tensor]:
         """Every layer's output for all nodes in turn, without gradients."""
@@ -144,7 +148,7 @@ class EncoderMethod(Method):
         s = self.encoder.settings
         was_training = self.training
         self.eval()
-        widths = self._widths()
+        widths = self._widths(whole.graphs is not None)
         out = torch.empty(whole.count or whole.size, sum(widths), device=whole.x.device)
         features, *layers = out.split(widths, 1)
 

@@ -78,6 +78,8 @@ class EncoderSettings:
     kernel features, which tell where the nodes lie)."""
     readout_width: float = field(default=1.0, metadata=LATE)
     """Width of the kernel readout, in means of the squared distances: the smaller, the finer."""
+    readout_rank: int = field(default=0, metadata=LATE)
+    """Columns of the kernel readout for each layer; 0: as many as the layer has."""
 
     def __post_init__(self) -> None:
         try:
@@ -89,6 +91,7 @@ class EncoderSettings:
             check_choice("readout", self.readout, READOUTS)
             for name in ("hidden", "layers", "heads", "hops"):
                 check_whole(name, getattr(self, name), 1)
+            check_whole("readout_rank", self.readout_rank, 0)
             check_number("teleport", self.teleport, 0, 1, low_open=True)
             check_number("keep", self.keep, 0, math.inf)
             check_number("readout_width", self.readout_width, 0, math.inf, low_open=True)
@@ -98,6 +101,11 @@ class EncoderSettings:
             raise InputError(str(error)) from error
         if self.conv == "gatv2" and self.hidden % self.heads:
             raise InputError(f"hidden: given {self.hidden}, expected a multiple of heads = {self.heads}")
+
+    @property
+    def readout_columns(self) -> int:
+        """Columns of the kernel readout for each layer."""
+        return self.readout_rank or self.hidden
 
     @property
     def pooling(self) -> Pooling:

@@ -12,18 +12,21 @@ CHUNK = 65_536
 
 
 class KernelReadout(nn.Module):
-    r"""Sums over a graph's nodes of kernel features: its kernel mean embedding, times the number of its nodes.
+    r"""Sums over a graph's n nodes of kernel features, divided by √n: its kernel mean embedding, times √n.
 
-    .. math:: g = \sum_v\varphi(h_v), \qquad \varphi(h)^\top\varphi(h') \approx
+    .. math:: g = \frac1{\sqrt n}\sum_v\varphi(h_v), \qquad \varphi(h)^\top\varphi(h') \approx
         \exp\Big(-\frac{\|u-u'\|^2}{w\,\overline{\|u-u'\|^2}}\Big)
 
     with u the row h, each of its columns shifted and scaled to spread 1 over all nodes. A sum of the rows themselves
     tells two graphs apart by their mean rows only; this one by where their nodes lie, the more finely the smaller w
-    is. The columns of g are shifted and scaled to spread 1 over all graphs.
+    is. Features of nodes that have nothing to do with each other add up as √n: so divided, large and small graphs
+    scatter alike, which sums (small graphs crowd) and means (large ones do) do not give, and the size is not lost. The
+    columns of g are shifted and scaled to spread 1 over all graphs.
 
     Args:
-        columns: of the rows, and of what a graph becomes.
+        columns: of the rows.
         width: w, in means of the squared distances.
+        rank: columns of what a graph becomes; as many as the rows have if None.
     """
 
     frequencies: Tensor
@@ -32,15 +35,16 @@ class KernelReadout(nn.Module):
     mean: Tensor
     scale: Tensor
 
-    def __init__(self, columns: int, width: float) -> None:
+    def __init__(self, columns: int, width: float, rank: int | None = None) -> None:
         super().__init__()
         self.width = width
-        drawn = orthogonal_frequencies(columns, (columns + 1) // 2, None, torch.device("cpu"))
+        rank = columns if rank is None else rank
+        drawn = orthogonal_frequencies(columns, (rank + 1) // 2, None, torch.device("cpu"))
         self.register_buffer("frequencies", drawn)
         self.register_buffer("center", torch.zeros(columns))
         self.register_buffer("factor", torch.ones(columns))
-        self.register_buffer("mean", torch.zeros(columns))
-        self.register_buffer("scale", torch.ones(columns))
+        self.register_buffer("mean", torch.zeros(rank))
+        self.register_buffer("scale", torch.ones(rank))
 
     @torch.no_grad()
     def fit(self, h: Tensor, graphs: Tensor, count: int) -> None:
@@ -64,12 +68,13 @@ class KernelReadout(nn.Module):
 
     @torch.no_grad()
     def forward(self, h: Tensor, graphs: Tensor, count: int) -> Tensor:
-        """The graphs' rows (count × columns), from those of their nodes (n × columns)."""
-        out = h.new_zeros(count, h.shape[1])
+        """The graphs' rows (count × rank), from those of their nodes (n × columns)."""
+        out = h.new_zeros(count, len(self.mean))
         for part, owner in zip(h.split(CHUNK), graphs.split(CHUNK), strict=True):
             phase = ((part - self.center) * self.factor) @ self.frequencies
-            out.index_add_(0, owner, torch.cat([phase.cos(), phase.sin()], 1)[:, : h.shape[1]])
-        return (out - self.mean) * self.scale
+            out.index_add_(0, owner, torch.cat([phase.cos(), phase.sin()], 1)[:, : out.shape[1]])
+        sizes = torch.bincount(graphs, minlength=count).clamp(min=1)
+        return (out / sizes.sqrt().unsqueeze(1) - self.mean) * self.scale
 
 
 def _inverse_spread(variance: Tensor) -> Tensor:

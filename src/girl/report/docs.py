@@ -28,6 +28,7 @@ from girl.report import (
     methods_bench,
     nodes,
     objective,
+    paper,
     regularizer_bench,
     scale_bench,
 )
@@ -62,7 +63,9 @@ def render(results: Path, out: Path) -> list[Path]:
     done = _current(results / "checks", lambda names, seeds: published_checks.cells([], seeds))
     pieces["methods_checks"] = checks.table_checks(done, published_checks.published())
     parts = [_nodes(results / "nodes", out), _ablation(results / "ablation", out), _depth(results / "depth", out)]
-    parts += [_methods(arena, results, out) for arena in arenas()]
+    compared = {arena.name: _compared(arena, results) for arena in arenas()}
+    pieces |= paper.pieces(compared)
+    parts += [_methods(arena, compared[arena.name], out) for arena in arenas()]
     for texts, drawn in parts:
         pieces |= texts
         written += drawn
@@ -146,21 +149,23 @@ def arenas() -> tuple[methods.Arena, methods.Arena]:
     return on_nodes, on_graphs
 
 
-def _methods(arena: methods.Arena, results: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
+def _compared(arena: methods.Arena, results: Path) -> Scores:
+    """The results of a comparison on all datasets, each method with the encoder that was chosen for it."""
     peers = [name for name in arena.methods if name != "girl"]
     rows = (*arena.controls, "girl", *both(peers))
     make = node_cells if arena.name == "nodes" else graphs.cells
-    folder = results / arena.name
-    known = [name for name, _ in arena.places]
-    cells = _current(folder, lambda names, seeds: make([name for name in names if name in known], rows, seeds))
+    cells = _current(results / arena.name, lambda names, seeds: make(names, rows, seeds))
     # Other methods have as many seeds; means over more splits could not be compared.
     cells = as_chosen([cell for cell in cells if cell["seed"] < SEEDS], peers)
-    probe = "linear" if arena.name == "nodes" else "svm"
-    drawn = methods.draw_time(Scores(cells, probe), arena, out)
+    return Scores(cells, "linear" if arena.name == "nodes" else "svm")
+
+
+def _methods(arena: methods.Arena, scores: Scores, out: Path) -> tuple[dict[str, str], list[Path]]:
+    drawn = methods.draw_time(scores, arena, out)
     alt = f"Accuracy over time of training for each method, on {arena.name}"
     caption = "Up and to the left is better. Lines: what was reached on the way; markers: the end. Means over seeds."
     text = figure_piece(f"methods_{arena.name}", alt, caption) if drawn else not_yet(arena.command)
-    found = methods.pieces(cells, arena, probe) | {f"methods_{arena.name}_figure": text}
+    found = methods.pieces(scores, arena) | {f"methods_{arena.name}_figure": text}
     return found, [drawn] if drawn else []
 
 

@@ -243,9 +243,8 @@ def _way(cells: Sequence[dict[str, Any]]) -> tuple[list[float], list[float]]:
     return seconds, [100 * mean(one[epoch]["val"] for one in looks) for epoch in shared]
 
 
-def pieces(cells: Sequence[dict[str, Any]], arena: Arena, probe: str) -> dict[str, str]:
+def pieces(scores: Scores, arena: Arena) -> dict[str, str]:
     """The tables of a comparison, by the names that pages include them by."""
-    scores = Scores(cells, probe)
     return {
         f"methods_{arena.name}_table": table_methods(scores, arena),
         f"methods_{arena.name}_ranks": table_ranks(scores, arena),

@@ -94,9 +94,11 @@ def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str =
 
 
 def settle(recipe: Recipe, whole: Batch) -> Recipe:
-    """The recipe with what it leaves to the graph decided: features that are only ids are not kept."""
+    """The recipe with what it leaves to the graph decided: features that are only ids are not kept, nodes not read."""
     if whole.graphs is None and method_of(recipe.method).level == "graphs":
         raise InputError(f"method: {recipe.name} given one graph, expected a set of graphs, such as mutag")
+    if whole.graphs is None and recipe.encoder.readout_rank:
+        recipe = replace(recipe, encoder=replace(recipe.encoder, readout_rank=0))
     if recipe.encoder.keep and whole.x.is_ids:
         return replace(recipe, encoder=replace(recipe.encoder, keep=0.0))
     return recipe
