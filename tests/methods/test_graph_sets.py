@@ -12,17 +12,10 @@ from hypothesis import strategies as st
 from torch.nn.functional import cosine_similarity, softplus
 
 from girl.errors import InputError
-from girl.methods.graphcl import (
-    JOAO,
-    GraphCL,
-    GraphCLSettings,
-    JOAOSettings,
-    JOAOv2,
-    JOAOv2Settings,
-    on_simplex,
-    told_apart,
-)
+from girl.methods.graphcl import GraphCL, GraphCLSettings, told_apart
 from girl.methods.infograph import InfoGraph, InfoGraphSettings
+from girl.methods.joao import JOAO, JOAOSettings, on_simplex
+from girl.methods.joaov2 import JOAOv2, JOAOv2Settings
 from girl.methods.registry import methods
 from girl.methods.simgrace import SimGRACE, SimGRACESettings
 from girl.methods.views import WAYS, augmented

@@ -19,9 +19,11 @@ from girl.methods.encoded import EncoderMethod
 from girl.methods.ggd import GGD, GGDSettings
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.methods.grace import GRACE, GRACESettings
-from girl.methods.graphcl import JOAO, GraphCL, GraphCLSettings, JOAOSettings, JOAOv2, JOAOv2Settings
+from girl.methods.graphcl import GraphCL, GraphCLSettings
 from girl.methods.graphmae import GraphMAE, GraphMAESettings
 from girl.methods.infograph import InfoGraph, InfoGraphSettings
+from girl.methods.joao import JOAO, JOAOSettings
+from girl.methods.joaov2 import JOAOv2, JOAOv2Settings
 from girl.methods.selene import SELENE, SELENESettings
 from girl.methods.simgrace import SimGRACE, SimGRACESettings
 
