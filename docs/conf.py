@@ -25,7 +25,7 @@ nitpicky = False
 
 html_theme = "furo"
 html_title = "girl"
-exclude_patterns = ["_build", "generated/*.md", "figures/*.md"]
+exclude_patterns = ["_build", "generated/*.md", "figures/*.md", "pieces/*.md"]
 
 
 def setup(app: Sphinx) -> None:

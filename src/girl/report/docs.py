@@ -135,16 +135,13 @@ def arenas() -> tuple[methods.Arena, methods.Arena]:
         places,
         ("raw", "untrained"),
         ("girl", *peers),
-        {name: nodes.IN_PAPER[name] for name in COMPARED},
     )
-    names = {name: name.upper() for name in graphs.DATASETS}
     on_graphs = methods.Arena(
         "graphs",
         "girl reproduce graphs --methods all",
         tuple((name, "10-fold") for name in graphs.DATASETS),
         ("bag of nodes", "untrained"),
         ("girl", *graphs.peers()),
-        names,
     )
     return on_nodes, on_graphs
 

@@ -11,12 +11,11 @@ from typing import Any
 
 from scipy.stats import studentized_range
 
-from girl.experiments.published import table
 from girl.report.figure import COLORS, panels
 from girl.report.markdown import markdown, not_yet
-from girl.report.scores import Scores, complete, seeds_in_words
+from girl.report.scores import Scores, emphasised, seeds_in_words
 
-#: The paper's names of methods and datasets.
+#: The paper's names of methods.
 METHODS_IN_PAPER = {
     "girl": "GIRL",
     "dgi": "DGI",
@@ -56,19 +55,6 @@ class Arena:
     """What is not a method: shown, not ranked."""
     methods: tuple[str, ...]
     """What is ranked; GIRL is among them."""
-    names: dict[str, str]
-    """The paper's names of the datasets."""
-
-
-def published(arena: Arena) -> dict[tuple[str, str], str]:
-    """What the paper prints, by dataset and method."""
-    datasets = {printed: name for name, printed in arena.names.items()}
-    methods = {printed: name for name, printed in METHODS_IN_PAPER.items()}
-    return {
-        (datasets[row["dataset"]], methods[row["method"]]): row["accuracy"]
-        for row in table("self_supervised")
-        if row["dataset"] in datasets and row["method"] in methods
-    }
 
 
 def shown(scores: Scores, arena: Arena) -> list[tuple[str, str]]:
@@ -78,27 +64,14 @@ def shown(scores: Scores, arena: Arena) -> list[tuple[str, str]]:
 
 
 def table_methods(scores: Scores, arena: Arena) -> str:
-    """Ours / the paper's, the best of ours in bold; a mean over fewer seeds than others says so and is not judged."""
-    rows, printed = [], published(arena)
+    """Means of all methods, the best in bold; a mean over fewer seeds than others says so and is not judged."""
+    rows = []
     columns = (*arena.controls, *arena.methods)
     for dataset, protocol in shown(scores, arena):
-        found = {name: scores.summary(dataset, protocol, name) for name in columns}
-        known = [value for value in found.values() if value is not None]
-        judged = [value.mean for value in known if complete(value, known)]
-        cells = []
-        for name, value in found.items():
-            text = "–"
-            if value is not None:
-                text = f"{100 * value.mean:.1f}" + (f" ± {100 * value.std:.1f}" if value.std is not None else "")
-                if not complete(value, known):
-                    text += f" ({value.count} seed{'s' if value.count > 1 else ''})"
-                elif value.mean == max(judged):
-                    text = f"**{text}**"
-            if (dataset, name) in printed:
-                text += f" / {printed[dataset, name]}"
-            cells.append(text)
+        found = [scores.summary(dataset, protocol, name) for name in columns]
+        known = [value for value in found if value is not None]
         seeds = seeds_in_words([value.count for value in known])
-        rows.append([f"{scores.title(dataset)}, `{protocol}`", seeds, *cells])
+        rows.append([f"{scores.title(dataset)}, `{protocol}`", seeds, *emphasised(found)])
     head = ["dataset, protocol", "seeds", *columns]
     return markdown(head, rows) if rows else not_yet(arena.command)
 
