@@ -11,7 +11,7 @@ from girl.experiments.published import table
 from girl.report.markdown import markdown
 from girl.report.methods import METHODS_IN_PAPER
 from girl.report.nodes import IN_PAPER
-from girl.report.scores import Scores
+from girl.report.scores import Scores, seeds_in_words
 
 #: The tables, in the paper's order.
 TABLES = ("transductive", "inductive", "heterophilic", "graph")
@@ -75,17 +75,21 @@ def table_paper(scores: Mapping[str, Scores], setting: str) -> str:
 def facts(scores: Mapping[str, Scores]) -> str:
     """How many of the paper's numbers on datasets at hand have one of ours beside them."""
     methods = {paper: name for name, paper in METHODS.items()}
-    known, lacking = 0, []
+    known, lacking, counts = 0, [], []
     for (dataset, method), (setting, _, _) in printed().items():
         if dataset not in places():
             continue
         known += 1
         name, protocols = places()[dataset]
         own = scores["graphs" if setting == "graph" else "nodes"]
-        if not all(own.by_seed(name, protocol, methods[method]) for protocol in protocols):
+        seeds = [len(own.by_seed(name, protocol, methods[method])) for protocol in protocols]
+        if all(seeds):
+            counts += seeds
+        else:
             lacking.append(f"{method} on {dataset}")
     text = f"Of the {known} numbers that the paper prints for the datasets at hand, {known - len(lacking)} have one of"
-    return f"{text} ours{'; not yet: ' + ', '.join(lacking) if lacking else ''}.\n"
+    text += f" ours, the mean over {seeds_in_words(counts)} seeds"
+    return f"{text}{'; not yet: ' + ', '.join(lacking) if lacking else ''}.\n"
 
 
 def pieces(scores: Mapping[str, Scores]) -> dict[str, str]:
