@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from girl.errors import InputError
 from girl.evaluate.probe import probe
 from girl.evaluate.split import Split
-from girl.evaluate.svm import INNER, STRENGTHS
+from girl.evaluate.svm import INNER, STRENGTHS, Machine
 
 
 def problem(n=90):
@@ -42,6 +42,15 @@ def test_what_it_sees_of_the_test_graphs_changes_nothing_else():
     other[split.test] = 100.0
     second = probe(other, y, split, "svm")
     assert (first.strength, first.val) == (second.strength, second.val)
+
+
+def test_one_machine_serves_all_splits():
+    h, y, split = problem()
+    turned = Split(split.test, split.val, split.train)
+    machine = Machine(h)
+    for one in (split, turned):
+        shared, alone = probe(h, y, one, "svm", machine=machine), probe(h, y, one, "svm")
+        assert (shared.val, shared.test, shared.strength) == (alone.val, alone.test, alone.strength)
 
 
 def test_sparse_rows_and_several_labels():

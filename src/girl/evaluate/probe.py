@@ -17,7 +17,7 @@ from girl.evaluate.logistic import logistic_path
 from girl.evaluate.metric import accuracy, micro_f1
 from girl.evaluate.mlp import MLP, fit_mlp
 from girl.evaluate.split import Split
-from girl.evaluate.svm import svm_scores
+from girl.evaluate.svm import Machine
 
 Kind = Literal["linear", "mlp", "svm"]
 
@@ -44,7 +44,14 @@ class Score:
 
 
 def probe(
-    h: Tensor, y: Tensor, split: Split, kind: Kind = "linear", *, multilabel: bool = False, seed: int = 0
+    h: Tensor,
+    y: Tensor,
+    split: Split,
+    kind: Kind = "linear",
+    *,
+    multilabel: bool = False,
+    seed: int = 0,
+    machine: Machine | None = None,
 ) -> Score:
     r"""Fit a classifier on training nodes, choose its strength on validation nodes, score it once on test nodes.
 
@@ -64,6 +71,7 @@ def probe(
         kind: ``"linear"``, ``"mlp"`` or ``"svm"``.
         multilabel: whether y holds several labels per node; the metric is then micro-F1 at probability ½.
         seed: of the MLP's first weights and batches, and of the SVM's folds.
+        machine: the SVM on ``h``, if there is one already from another split.
 
     Example:
         >>> import torch
@@ -83,7 +91,7 @@ def probe(
     elif kind == "svm":
         if multilabel:
             raise InputError("probe: given 'svm' with several labels at once, expected 'linear' or 'mlp'")
-        val, test, strength = svm_scores(task.rows, y.cpu(), split, seed)
+        val, test, strength = (machine or Machine(h.detach().cpu())).scores(y.cpu(), split, seed)
     else:
         raise InputError(f"probe: given {kind!r}, expected 'linear', 'mlp' or 'svm'")
     return Score(kind, "micro-F1" if multilabel else "accuracy", val, test, strength, time.perf_counter() - began)

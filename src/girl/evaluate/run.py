@@ -14,6 +14,7 @@ from girl.evaluate.likeness import BAG
 from girl.evaluate.metric import Summary, summarise
 from girl.evaluate.probe import Kind, Score, probe
 from girl.evaluate.split import Protocol
+from girl.evaluate.svm import Machine
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,10 @@ def score_splits(
     name: str, h: Tensor, dataset: NodeDataset, protocol: Protocol, splits: Sequence[int], kind: Kind = "linear"
 ) -> Row:
     """Probe one representation on several splits."""
+    y, multilabel = dataset.data.y, dataset.multilabel
+    machine = Machine(h.detach().cpu()) if kind == "svm" else None
     found = [
-        probe(h, dataset.data.y, protocol.split(dataset, index), kind, multilabel=dataset.multilabel, seed=index)
+        probe(h, y, protocol.split(dataset, index), kind, multilabel=multilabel, seed=index, machine=machine)
         for index in splits
     ]
     return Row(name, protocol.name, kind, tuple(found))
