@@ -29,9 +29,11 @@ from girl.report import (
     nodes,
     objective,
     paper,
+    ranking,
     regularizer_bench,
     scale_bench,
 )
+from girl.report.arena import Arena
 from girl.report.kernel_bench import draw_kernel_bench, facts, table_against, table_scaling
 from girl.report.markdown import figure_piece, not_yet
 from girl.report.scores import Scores
@@ -125,18 +127,18 @@ def _nodes(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:
     return nodes.pieces(cells) | {"nodes_figure": text if drawn else nodes.NOT_YET}, [drawn] if drawn else []
 
 
-def arenas() -> tuple[methods.Arena, methods.Arena]:
+def arenas() -> tuple[Arena, Arena]:
     """The comparisons with other methods, on nodes and on sets of graphs."""
     places = tuple((name, protocol) for name in COMPARED for protocol in node_experiment.PROTOCOLS[name])
     peers = node_experiment.peers()
-    on_nodes = methods.Arena(
+    on_nodes = Arena(
         "nodes",
         "girl reproduce nodes --methods all",
         places,
         ("raw", "untrained"),
         ("girl", *peers),
     )
-    on_graphs = methods.Arena(
+    on_graphs = Arena(
         "graphs",
         "girl reproduce graphs --methods all",
         tuple((name, "10-fold") for name in graphs.DATASETS),
@@ -146,7 +148,7 @@ def arenas() -> tuple[methods.Arena, methods.Arena]:
     return on_nodes, on_graphs
 
 
-def _compared(arena: methods.Arena, results: Path) -> Scores:
+def _compared(arena: Arena, results: Path) -> Scores:
     """The results of a comparison on all datasets, each method with the encoder that was chosen for it."""
     peers = [name for name in arena.methods if name != "girl"]
     rows = (*arena.controls, "girl", *both(peers))
@@ -157,13 +159,17 @@ def _compared(arena: methods.Arena, results: Path) -> Scores:
     return Scores(cells, "linear" if arena.name == "nodes" else "svm")
 
 
-def _methods(arena: methods.Arena, scores: Scores, out: Path) -> tuple[dict[str, str], list[Path]]:
+def _methods(arena: Arena, scores: Scores, out: Path) -> tuple[dict[str, str], list[Path]]:
     drawn = methods.draw_time(scores, arena, out)
     alt = f"Accuracy over time of training for each method, on {arena.name}"
     caption = "Up and to the left is better. Lines: what was reached on the way; markers: the end. Means over seeds."
     text = figure_piece(f"methods_{arena.name}", alt, caption) if drawn else not_yet(arena.command)
     found = methods.pieces(scores, arena) | {f"methods_{arena.name}_figure": text}
-    return found, [drawn] if drawn else []
+    ranked = ranking.draw_ranks(scores, arena, out)
+    alt = f"Methods on an axis of mean ranks, on {arena.name}"
+    caption = f"Methods under one bar are not told apart by these datasets (Nemenyi's test, {ranking.LEVEL:.0%})."
+    found[f"ranks_{arena.name}_figure"] = figure_piece(f"ranks_{arena.name}", alt, caption) if ranked else ""
+    return found, [path for path in (drawn, ranked) if path]
 
 
 def _ablation(folder: Path, out: Path) -> tuple[dict[str, str], list[Path]]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from scipy.stats import studentized_range
-
+from girl.report.arena import Arena, shown
 from girl.report.figure import COLORS, panels
 from girl.report.markdown import markdown, not_yet
+from girl.report.ranking import ranks, table_ranks
 from girl.report.scores import Scores, emphasised, seeds_in_words
 
 #: The paper's names of methods.
@@ -31,36 +30,11 @@ METHODS_IN_PAPER = {
     "simgrace": "SimGRACE",
 }
 
-#: Chance of calling equal methods different, for the critical difference of mean ranks.
-LEVEL = 0.05
-
 #: Where the axis of seconds begins.
 FIRST = 1e-2
 
 #: Markers of the figures, in the order of the methods.
 MARKERS = "osD^vP*X<>hp"
-
-
-@dataclass(frozen=True)
-class Arena:
-    """A comparison: what is compared, and on what."""
-
-    name: str
-    """Of its pieces and figures."""
-    command: str
-    """What computes it."""
-    places: tuple[tuple[str, str], ...]
-    """Datasets with their protocols."""
-    controls: tuple[str, ...]
-    """What is not a method: shown, not ranked."""
-    methods: tuple[str, ...]
-    """What is ranked; GIRL is among them."""
-
-
-def shown(scores: Scores, arena: Arena) -> list[tuple[str, str]]:
-    """The places where other methods have results beside GIRL's."""
-    peers = [name for name in arena.methods if name != "girl"]
-    return [(d, p) for d, p in arena.places if any(scores.by_seed(d, p, name) for name in peers)]
 
 
 def table_methods(scores: Scores, arena: Arena) -> str:
@@ -76,41 +50,6 @@ def table_methods(scores: Scores, arena: Arena) -> str:
     return markdown(head, rows) if rows else not_yet(arena.command)
 
 
-def ranks(scores: Scores, arena: Arena) -> tuple[dict[str, float], int]:
-    """Mean ranks (1 is best) over the places where every method has a result, and how many those are."""
-    places = [
-        (d, p) for d, p in shown(scores, arena) if all(scores.by_seed(d, p, name) for name in arena.methods)
-    ]  # fmt: skip
-    totals = dict.fromkeys(arena.methods, 0.0)
-    for place in places:
-        means = {name: _mean(scores, *place, name) for name in arena.methods}
-        for name, value in means.items():
-            above = sum(other > value for other in means.values())
-            same = sum(other == value for other in means.values())
-            totals[name] += above + (same + 1) / 2
-    return {name: total / max(len(places), 1) for name, total in totals.items()}, len(places)
-
-
-def critical_difference(methods: int, places: int) -> float:
-    """The difference of mean ranks above which two of some methods differ (Nemenyi's test, after Demšar, 2006)."""
-    quantile = float(studentized_range.ppf(1 - LEVEL, methods, 10**6)) / math.sqrt(2)
-    return quantile * math.sqrt(methods * (methods + 1) / (6 * places))
-
-
-def table_ranks(scores: Scores, arena: Arena) -> str:
-    """Mean ranks, best first, and what they come to."""
-    found, count = ranks(scores, arena)
-    if count < 2:
-        return not_yet(arena.command)
-    rows = [[name, f"{rank:.2f}"] for name, rank in sorted(found.items(), key=lambda item: item[1])]
-    least = critical_difference(len(found), count)
-    text = (
-        f"\nOver {count} rows of the table above. Mean ranks that differ by less than {least:.2f} do not tell methods "
-        f"apart (Nemenyi's test, {LEVEL:.0%}).\n"
-    )
-    return markdown(["method", "mean rank"], rows) + text
-
-
 def facts(scores: Scores, arena: Arena) -> str:
     """Where GIRL is first, or within one standard error of the first, as a Markdown list."""
     places = [(d, p) for d, p in shown(scores, arena) if scores.by_seed(d, p, "girl")]
@@ -118,7 +57,8 @@ def facts(scores: Scores, arena: Arena) -> str:
         return not_yet(arena.command)
     first, near, behind = [], [], []
     for dataset, protocol in places:
-        means = {m: _mean(scores, dataset, protocol, m) for m in arena.methods if scores.by_seed(dataset, protocol, m)}
+        known = {m: scores.by_seed(dataset, protocol, m) for m in arena.methods}
+        means = {m: mean(values.values()) for m, values in known.items() if values}
         best = max(means, key=means.__getitem__)
         title = f"{scores.title(dataset)} `{protocol}`"
         if best == "girl":
@@ -224,10 +164,6 @@ def pieces(scores: Scores, arena: Arena) -> dict[str, str]:
         f"methods_{arena.name}_facts": facts(scores, arena),
         f"methods_{arena.name}_cost": table_cost(scores, arena),
     }
-
-
-def _mean(scores: Scores, dataset: str, protocol: str, method: str) -> float:
-    return mean(scores.by_seed(dataset, protocol, method).values())
 
 
 def _trained(scores: Scores, dataset: str, method: str) -> list[dict[str, Any]]:
