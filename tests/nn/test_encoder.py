@@ -18,13 +18,29 @@ def problem():
 
 
 @pytest.mark.parametrize("conv", list(CONVS))
-@pytest.mark.parametrize("extra", [{}, {"norm": "layer", "skip": True}, {"norm": "batch", "activation": "prelu"}])
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {},
+        {"norm": "layer", "skip": True},
+        {"norm": "batch", "activation": "prelu"},
+        {"norm": "batch", "norm_last": True},
+    ],
+)
 def test_layer_by_layer_in_chunks_equals_at_once(conv, extra, problem):
     encoder = Encoder(20, EncoderSettings(conv=conv, hidden=8, layers=3, **extra)).eval()
     at_once = encoder(*problem)
     for whole, layer in zip(at_once, encoder.by_layer(*problem, chunk=7), strict=True):
         torch.testing.assert_close(layer, whole, rtol=1e-4, atol=1e-5)
         assert not layer.requires_grad
+
+
+def test_the_norm_comes_before_the_activation_or_after_it(problem):
+    settings = {"conv": "gin", "hidden": 8, "layers": 1, "norm": "batch", "activation": "relu"}
+    (before,) = Encoder(20, EncoderSettings(**settings))(*problem)
+    (after,) = Encoder(20, EncoderSettings(**settings, norm_last=True))(*problem)
+    assert bool((before >= 0).all())
+    torch.testing.assert_close(after.mean(0), torch.zeros(8), atol=1e-5, rtol=0)
 
 
 def test_greedy_cuts_the_gradient_between_layers(problem):

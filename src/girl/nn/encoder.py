@@ -53,7 +53,7 @@ class EncoderSettings:
     activation: Activation = "elu"
     """What follows each layer: elu, prelu, relu or none."""
     norm: Norm = "none"
-    """Normalisation between layer and activation: none, batch or layer."""
+    """Normalisation of each layer's output: none, batch or layer."""
     skip: bool = False
     """Whether each layer but the first adds its input to its output (a residual connection)."""
     heads: int = 4
@@ -80,6 +80,8 @@ class EncoderSettings:
     """Width of the kernel readout, in means of the squared distances: the smaller, the finer."""
     readout_rank: int = field(default=0, metadata=LATE)
     """Columns of the kernel readout for each layer; 0: as many as the layer has."""
+    norm_last: bool = field(default=False, metadata=LATE)
+    """Whether the normalisation follows the activation, as in GraphCL's program, instead of coming before it."""
 
     def __post_init__(self) -> None:
         try:
@@ -95,7 +97,7 @@ class EncoderSettings:
             check_number("teleport", self.teleport, 0, 1, low_open=True)
             check_number("keep", self.keep, 0, math.inf)
             check_number("readout_width", self.readout_width, 0, math.inf, low_open=True)
-            for name in ("skip", "directed", "unit"):
+            for name in ("skip", "directed", "unit", "norm_last"):
                 check_truth(name, getattr(self, name))
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -157,7 +159,9 @@ class Encoder(nn.Module):
         """The output of one layer for ``rows`` (all if not given); ``sources`` if they have been computed before."""
         conv = self.convolution(index)
         out = conv(x, graph, rows) if sources is None else conv.gather(sources, x, graph, rows)
-        out = self.activations[index](self.norms[index](out))
+        steps = (self.norms[index], self.activations[index])
+        for step in reversed(steps) if self.settings.norm_last else steps:
+            out = step(out)
         if self.settings.skip and isinstance(x, Tensor):
             out = out + (x if rows is None else x[rows])
         return out
