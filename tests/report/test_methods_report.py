@@ -23,6 +23,7 @@ def test_facts_name_where_it_is_first_and_where_behind(scores, cells_of):
     text = facts(scores, NODES)
     assert "first on 1 of 2 rows: Texas `geom-gcn`" in text
     assert "Behind: Cora `public` (dgi, +2.00" in text
+    assert "from dataset to dataset: GIRL 2 to 2, the others 2 to 2." in text
     near = Scores(cells_of(girl=(0.8, 0.7), dgi=(0.8, 0.7)))
     assert "first on 2 of 2" in facts(near, NODES)
 

@@ -78,6 +78,9 @@ def facts(scores: Scores, arena: Arena) -> str:
     if count > 1:
         order = sorted(found, key=found.__getitem__)
         lines.append(f"- By mean rank it is number {order.index('girl') + 1} of {len(order)}.")
+    peers = [name for name in arena.methods if name != "girl"]
+    if (own := _seconds(scores, arena, ["girl"])) and (others := _seconds(scores, arena, peers)):
+        lines.append(f"- Seconds of training, from dataset to dataset: GIRL {own}, the others {others}.")
     return "\n".join(lines) + "\n"
 
 
@@ -164,6 +167,14 @@ def pieces(scores: Scores, arena: Arena) -> dict[str, str]:
         f"methods_{arena.name}_facts": facts(scores, arena),
         f"methods_{arena.name}_cost": table_cost(scores, arena),
     }
+
+
+def _seconds(scores: Scores, arena: Arena, names: Sequence[str]) -> str:
+    """The shortest and the longest training of some methods, each the mean over seeds on a dataset; "" if none is."""
+    datasets = {dataset for dataset, _ in shown(scores, arena)}
+    cells = [_trained(scores, dataset, name) for dataset in datasets for name in names]
+    means = [mean(cell["train_seconds"] for cell in found) for found in cells if found]
+    return f"{min(means):.0f} to {max(means):.0f}" if means else ""
 
 
 def _trained(scores: Scores, dataset: str, method: str) -> list[dict[str, Any]]:
