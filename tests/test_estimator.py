@@ -83,6 +83,14 @@ def test_saved_and_loaded_is_the_same(recipe, tmp_path):
         GIRL.load(tmp_path / "model")
 
 
+def test_sizes_of_rows_are_no_features_that_were_given(tmp_path):
+    fitted = GIRL(**(SMALL | {"options": {"normalise": "sized"}})).fit(graph())
+    fitted.save(tmp_path / "model")
+    again = GIRL.load(tmp_path / "model")
+    assert again.n_features_in_ == fitted.n_features_in_ == graph().x.shape[1]
+    assert np.array_equal(again.transform(graph()), fitted.transform(graph()))
+
+
 def test_settings_reach_the_recipe():
     made = GIRL("paper", conv="sage", hidden=8, layers=3, epochs=1, lr=0.5, seed=4, options={"rows": 32}).fit(graph())
     recipe = made.recipe_

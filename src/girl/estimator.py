@@ -20,6 +20,7 @@ from girl.data.graphset import union
 from girl.data.nearest import nearest_neighbours
 from girl.errors import InputError
 from girl.files import write_json
+from girl.nn.features import columns_beside
 from girl.train.recipe import Recipe, find_recipe
 from girl.train.run import Run, batch_of, device_of, load_run, pretrain, save_run
 
@@ -129,7 +130,7 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         if isinstance(params["recipe"], dict):
             params["recipe"] = Recipe().with_values(params["recipe"]["values"], str(path))
         made = cls(**params)
-        made.n_features_in_ = run.about["inputs"]
+        made.n_features_in_ = run.about["inputs"] - columns_beside(run.recipe.encoder.normalise)
         return made._take(run)
 
     def _take(self, run: Run) -> Self:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from girl.nn.features import NORMALISE, Features, WeighedFeatures
+from girl.nn.features import NORMALISE, SIZES, Features, WeighedFeatures, columns_beside
 from girl.nn.graph import Graph
 
 
@@ -18,7 +18,8 @@ def x():
 @pytest.mark.parametrize("normalise", list(NORMALISE))
 def test_sparse_and_dense_are_the_same_map(x, normalise):
     thin, thick = Features.of(x.to_sparse_csr(), normalise), Features.of(x, normalise)
-    w, z, nodes = torch.randn(12, 5, requires_grad=True), torch.randn(30, 5), torch.tensor([4, 0, 29])
+    d = 12 + columns_beside(normalise)
+    w, z, nodes = torch.randn(d, 5, requires_grad=True), torch.randn(30, 5), torch.tensor([4, 0, 29])
     close = {"rtol": 1e-4, "atol": 1e-5}
     torch.testing.assert_close(thin @ w, thick @ w, **close)
     torch.testing.assert_close(thin.t_matmul(z), thick.t_matmul(z), **close)
@@ -28,7 +29,7 @@ def test_sparse_and_dense_are_the_same_map(x, normalise):
     torch.testing.assert_close(thin.column_mean(), thick.dense().mean(0), **close)
     gradients = [torch.autograd.grad(((f @ w) * z).sum(), w)[0] for f in (thin, thick)]
     torch.testing.assert_close(*gradients, **close)
-    assert thin.shape == thick.shape == (30, 12)
+    assert thin.shape == thick.shape == (30, d)
 
 
 def test_normalised_rows_have_the_promised_size(x):
@@ -39,6 +40,23 @@ def test_normalised_rows_have_the_promised_size(x):
     torch.testing.assert_close(rows.mean(1), torch.zeros(30), rtol=0, atol=1e-5)
     torch.testing.assert_close(rows.std(1, correction=0), 1.0 * some)
     assert not Features.of(x, "zscore").dense()[4].any()
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_sizes_stand_beside_rows_of_one_length(x, form):
+    def made(rows):
+        return Features.of(rows if form == "dense" else rows.to_sparse_csr(), "sized").dense()
+
+    rows = made(x)
+    some = x.any(1)
+    torch.testing.assert_close(rows.square().sum(1), (12.0 + SIZES) * some)
+    torch.testing.assert_close(rows[:, :12].norm(dim=1), rows[:, 12:].norm(dim=1))
+    assert bool((rows[:, 12:].count_nonzero(1) == some).all())
+    larger = made(4 * x)
+    torch.testing.assert_close(larger[:, :12], rows[:, :12])
+    torch.testing.assert_close(larger[:, 12 + 4 :], rows[:, 12:-4])  # four steps of √2
+    extreme = made(torch.cat([1e-15 * x, 1e15 * x]))
+    assert bool(torch.isfinite(extreme).all())
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
@@ -65,8 +83,9 @@ def test_averages_over_neighbours_are_those_of_the_written_out_features(normalis
 
 @pytest.mark.parametrize("normalise", list(NORMALISE))
 def test_hidden_rows_and_columns_are_the_same_in_both_forms(x, normalise):
-    w, nodes = torch.randn(12, 5), torch.tensor([3, 7])
-    token = torch.randn(12, requires_grad=True)
+    d = 12 + columns_beside(normalise)
+    w, nodes = torch.randn(d, 5), torch.tensor([3, 7])
+    token = torch.randn(d, requires_grad=True)
     thin, thick = Features.of(x.to_sparse_csr(), normalise), Features.of(x, normalise)
     hidden = [form.hide_rows(nodes, token) for form in (thin, thick)]
     expected = thick.dense().clone()

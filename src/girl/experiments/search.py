@@ -32,7 +32,7 @@ SPACE: dict[str, tuple[Any, ...]] = {
     "hops": (2, 4, 10),
     "teleport": (0.05, 0.1, 0.2, 0.5),
     "activation": ("elu", "none"),
-    "normalise": ("l2", "zscore", "none"),
+    "normalise": ("l2", "sized", "zscore", "none"),
     "output": ("last", "layers"),
     "keep": (0.0, 0.1, 0.2, 0.4, 1.0),
     "unit": (True, False),

@@ -63,7 +63,8 @@ class EncoderSettings:
     teleport: float = 0.1
     """Share of its own signal that a node keeps at each propagation of an appnp layer."""
     normalise: Normalise = "l2"
-    """Scaling of each node's features: none, l2 (length √d), sum (sizes that sum to 1) or zscore (mean 0, spread 1)."""
+    """Scaling of each node's features: none, l2 (length √d), sized (l2, the size in columns of its own), sum (sizes
+    that sum to 1) or zscore (mean 0, spread 1)."""
     directed: bool = False
     """Whether messages follow the direction of the edges only."""
     output: Output = "last"

@@ -10,8 +10,11 @@ from torch import Tensor
 from girl.kernel.sparse import csr
 from girl.nn.operator import Operator, take_rows
 
-Normalise = Literal["none", "l2", "sum", "zscore"]
+Normalise = Literal["none", "l2", "sized", "sum", "zscore"]
 NORMALISE = get_args(Normalise)
+
+#: Steps of √2 by which the size of a row is told, each by a column: what ``"sized"`` has beside the others.
+SIZES = 32
 
 
 class Features:
@@ -38,13 +41,16 @@ class Features:
     def of(cls, x: Tensor, normalise: Normalise = "none") -> Features:
         r"""From a dense or CSR tensor, its rows normalised.
 
-        ``"l2"``: rows of length :math:`\sqrt d`, so that an entry is about 1 in size whatever d is; ``"sum"``: rows
+        ``"l2"``: rows of length :math:`\sqrt d`, so that an entry is about 1 in size whatever d is; ``"sized"``: the
+        same, with what is lost by it, the size of the row, as one of :data:`SIZES` further columns; ``"sum"``: rows
         whose sizes sum to 1, as many programs of others have them; ``"zscore"``: rows of mean 0 and spread 1 (as the
         released code does); rows that are zero or constant stay zero.
         """
         if x.layout == torch.strided:
             return cls(dense=_normalise_dense(x.to(torch.float32), normalise))
         x = x.to_sparse_csr()
+        if normalise == "sized":
+            return cls.of(_sized(x), "l2")
         values = x.values().to(torch.float32)
         n, d = x.shape
         row = torch.repeat_interleave(torch.arange(n, device=x.device), x.crow_indices().diff())
@@ -224,7 +230,38 @@ class WeighedFeatures(Features):
 _TINY = 1e-12
 
 
+def columns_beside(normalise: Normalise) -> int:
+    """How many columns normalised features have beside those that were given."""
+    return SIZES if normalise == "sized" else 0
+
+
+def _size_column(sizes: Tensor) -> Tensor:
+    """Which of the further columns tells a size: steps of √2 from 2⁻⁸ to 2⁸, the first and the last without end."""
+    steps = (2 * sizes.clamp(min=_TINY).log2()).round() + SIZES // 2
+    return steps.clamp(0, SIZES - 1).long()
+
+
+def _sized(x: Tensor) -> Tensor:
+    """Rows of a CSR matrix with an entry in one of the further columns, as large as the row is long."""
+    n, d = x.shape
+    values, starts, counts = x.values().to(torch.float32), x.crow_indices(), x.crow_indices().diff()
+    row = torch.repeat_interleave(torch.arange(n, device=x.device), counts)
+    sums = torch.zeros(n, device=x.device)
+    column = d + _size_column(sums.index_add(0, row, values.abs()))
+    length = sums.index_add(0, row, values.square()).sqrt()
+    # Entry k of row i moves on by i: so many rows before it have got one more. Its own row's comes last.
+    wide_values, wide_columns = values.new_empty(len(values) + n), starts.new_empty(len(values) + n)
+    old = torch.arange(len(values), device=x.device) + row
+    new = starts[1:] + torch.arange(n, device=x.device)
+    wide_values[old], wide_values[new] = values, length
+    wide_columns[old], wide_columns[new] = x.col_indices(), column
+    return csr(starts + torch.arange(n + 1, device=x.device), wide_columns, wide_values, (n, d + SIZES))
+
+
 def _normalise_dense(x: Tensor, normalise: Normalise) -> Tensor:
+    if normalise == "sized":
+        size = torch.nn.functional.one_hot(_size_column(x.abs().sum(1)), SIZES) * x.norm(dim=1, keepdim=True)
+        return _normalise_dense(torch.cat([x, size], 1), "l2")
     if normalise == "l2":
         return x * (x.shape[1] ** 0.5 / x.norm(dim=1, keepdim=True).clamp(min=_TINY))
     if normalise == "sum":
