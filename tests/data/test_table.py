@@ -185,3 +185,11 @@ def test_tables_one_below_another(tmp_path):
     lists = Table.of(FRAME.with_columns(age=pl.Series([[1], [2], [3]])), "t9")
     with pytest.raises(InputError, match=r"t9: column 'age': given List\(Int64\), expected Float64 as in t0"):
         stacked([tables[0], tables[1], lists], "all")[0].read()
+
+
+def test_a_stray_quotation_mark_is_named(tmp_path):
+    path = tmp_path / "edges.txt"
+    path.write_text('[1, 2]"source,target\n[1, 2]')
+    table = open_table(path)
+    with pytest.raises(InputError, match="a quotation mark within a cell hides the end of its line"):
+        [table.ids(column) for column in table.columns]

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import scipy.sparse
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
@@ -258,6 +258,8 @@ def test_labels_of_a_torch_geometric_file_are_kept_out_of_the_features(tmp_path)
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([*'12ab,,\n\n\t "#[]{}:', "id", "source,target\n", "-1", "[1, 2]"]), max_size=30))
+@example(['[1, 2]"source,target\n[1, 2]'])
+@example(['[1, 2]source,target\n[1, 2]"source,target\n[1, 2]'])
 def test_rubbish_is_a_graph_or_a_line_that_says_why_not(tmp_path_factory, parts):
     folder = tmp_path_factory.mktemp("rubbish")
     for suffix in (".csv", ".txt", ".jsonl", ".json"):

@@ -212,11 +212,20 @@ def _beside(path: Path) -> list[str]:
 
 
 def _text_table(path: Path, dialect: Dialect) -> Table:
-    def load(columns: Sequence[str]) -> pl.DataFrame:
-        return read_text(path, dialect, columns)
+    heights: list[int] = []
+
+    def load(columns: Sequence[str], typed: bool = True) -> pl.DataFrame:
+        found = read_text(path, dialect, columns, typed)
+        heights.append(found.height)
+        if found.height != heights[0]:  # columns are read one by one, and each has its own view of a stray quote
+            raise InputError(
+                f"{path}: some columns have {heights[0]:,} rows and others {found.height:,}, since a quotation mark "
+                'within a cell hides the end of its line; take it out, or quote the cell and write it twice ("")'
+            )
+        return found
 
     def load_ids(column: str) -> pl.Series:
-        return written_ids(read_text(path, dialect, [column], typed=False)[column])
+        return written_ids(load([column], typed=False)[column])
 
     def line(row: int) -> int:
         return text_line(path, dialect, row)
