@@ -21,6 +21,12 @@ def test_every_method_has_a_number_to_come_close_to():
     assert {cell.method for cell in checks.cells(["dgi"], 1)} == {"dgi"}
     with pytest.raises(InputError, match="given 'dig', expected one of dgi"):
         checks.cells(["dig"], 1)
+    (only,) = checks.cells(["graphmae"], 1, ["mutag"])
+    assert (only.method, only.dataset) == ("graphmae", "mutag")
+    with pytest.raises(InputError, match="given 'coral', expected one of cora"):
+        checks.cells([], 1, ["coral"])
+    with pytest.raises(InputError, match="dgi on texas, published are dgi on cora"):
+        checks.cells(["dgi"], 1, ["texas"])
 
 
 @pytest.mark.parametrize(("dataset", "method", "probe"), [("texas", "selene", "linear"), ("mutag", "graphcl", "svm")])

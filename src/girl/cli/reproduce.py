@@ -103,6 +103,7 @@ def graphs(
 def checks(
     *,
     out: Folder = Path("results"),
+    datasets: Names = None,
     data_root: Root = None,
     mirror: Mirror = None,
     methods: Annotated[list[str] | None, Parameter(group=RUN, consume_multiple=True, negative="")] = None,
@@ -115,13 +116,14 @@ def checks(
     interrupted, the same command goes on.
 
     Args:
+        datasets: on which datasets; all if not given.
         methods: which, by name; all if not given.
         seeds: seeds, each with a split of its own where the protocol has several.
     """
     from girl.experiments import checks as experiment
     from girl.experiments.cells import Results, run_cells
 
-    cells = experiment.cells(methods or [], _at_least_one(seeds))
+    cells = experiment.cells(methods or [], _at_least_one(seeds), _known(datasets))
     _check_jobs(jobs)
     run_cells(cells, experiment.Compute(data_root, mirror), Results(out / "checks"), jobs, console)
 

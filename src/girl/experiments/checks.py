@@ -45,19 +45,29 @@ def published() -> list[Published]:
     ]
 
 
-def cells(methods: Sequence[str], seeds: int) -> list[Cell]:
-    """All cells, seed by seed; of all methods if none are named."""
+def cells(methods: Sequence[str], seeds: int, datasets: Sequence[str] = ()) -> list[Cell]:
+    """All cells, seed by seed; of all methods, or datasets, if none are named."""
     known = published()
-    for name in methods:
-        if name not in {one.method for one in known}:
-            names = ", ".join(dict.fromkeys(one.method for one in known))
-            raise InputError(f"method: given {name!r}, expected one of {names}")
+    _among("method", methods, [one.method for one in known])
+    _among("dataset", datasets, [one.dataset for one in known])
+    wanted = [
+        one for one in known if (not methods or one.method in methods) and (not datasets or one.dataset in datasets)
+    ]
+    if not wanted:
+        pairs = ", ".join(f"{one.method} on {one.dataset}" for one in known if one.method in methods)
+        given = f"{', '.join(methods)} on {', '.join(datasets)}"
+        raise InputError(f"nothing to check: given {given}, published are {pairs}")
     return [
         Cell(one.dataset, one.method, seed, method_recipe(one.method, one.dataset).with_seed(seed).to_dict())
         for seed in range(seeds)
-        for one in known
-        if not methods or one.method in methods
+        for one in wanted
     ]
+
+
+def _among(what: str, given: Sequence[str], known: Sequence[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise InputError(f"{what}: given {name!r}, expected one of {', '.join(dict.fromkeys(known))}")
 
 
 @dataclass(frozen=True)
