@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from girl import splits
 from girl.errors import InputError
 from girl.experiments import checks, graphs, nodes
 from girl.experiments.cells import Cell
@@ -12,7 +13,8 @@ def test_every_method_has_a_number_to_come_close_to():
     known = checks.published()
     assert {one.method for one in known} == {*nodes.peers(), *graphs.peers()}
     for one in known:
-        assert one.protocol in (("10-fold",) if one.dataset in graphs.DATASETS else nodes.PROTOCOLS[one.dataset])
+        assert (one.protocol == "10-fold") == (one.dataset in graphs.DATASETS)
+        assert splits.get(one.protocol).name == one.protocol
         assert one.source
     made = checks.cells([], 2)
     assert len({cell.key for cell in made}) == len(made) == 2 * len(known)
@@ -29,7 +31,10 @@ def test_every_method_has_a_number_to_come_close_to():
         checks.cells(["dgi"], 1, ["texas"])
 
 
-@pytest.mark.parametrize(("dataset", "method", "probe"), [("texas", "selene", "linear"), ("mutag", "graphcl", "svm")])
+@pytest.mark.parametrize(
+    ("dataset", "method", "probe"),
+    [("texas", "selene", "linear"), ("mutag", "graphcl", "svm"), ("cora", "bgcl", "linear")],
+)
 def test_a_cell_on_real_data_stands_in_the_table(dataset, method, probe, mirror, cache):
     (cell,) = checks.cells([method], 1)
     assert cell.dataset == dataset
@@ -37,6 +42,8 @@ def test_a_cell_on_real_data_stands_in_the_table(dataset, method, probe, mirror,
     cell = Cell(dataset, method, 0, small)
     found = checks.Compute(cache, mirror)(cell)
     assert {row["probe"] for row in found["rows"]} == {probe}
+    (published,) = [one for one in checks.published() if (one.dataset, one.method) == (dataset, method)]
+    assert published.protocol in {row["protocol"] for row in found["rows"]}
     row = {"dataset": dataset, "method": method, "seed": 0, "recipe": small, **found}
     lines = table_checks([row], checks.published()).splitlines()
     assert len(lines) == 3

@@ -78,5 +78,7 @@ class Compute:
     mirror: Path | None = None
 
     def __call__(self, cell: Cell) -> dict[str, Any]:
-        make = graphs.Compute if cell.dataset in graphs.DATASETS else nodes.Compute
-        return make(self.root, self.mirror)(cell)
+        if cell.dataset in graphs.DATASETS:
+            return graphs.Compute(self.root, self.mirror)(cell)
+        asked = [one.protocol for one in published() if (one.dataset, one.method) == (cell.dataset, cell.method)]
+        return nodes.Compute(self.root, self.mirror, protocols=asked)(cell)

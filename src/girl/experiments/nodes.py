@@ -84,10 +84,19 @@ def cells(names: Sequence[str], rows: Sequence[str], seeds: int) -> list[Cell]:
 
 
 class Compute:
-    """Computes a cell; what it holds is where the data is, so that it can be sent to another process."""
+    """Computes a cell; what it holds is where the data is, so that it can be sent to another process.
 
-    def __init__(self, root: Path | None, mirror: Path | None, probes: Sequence[Kind] = ("linear",)) -> None:
-        self.root, self.mirror, self.probes = root, mirror, tuple(probes)
+    ``protocols`` are those to judge by beside the dataset's own.
+    """
+
+    def __init__(
+        self,
+        root: Path | None,
+        mirror: Path | None,
+        probes: Sequence[Kind] = ("linear",),
+        protocols: Sequence[str] = (),
+    ) -> None:
+        self.root, self.mirror, self.probes, self.protocols = root, mirror, tuple(probes), tuple(protocols)
 
     def __call__(self, cell: Cell) -> dict[str, Any]:
         dataset = kept_dataset(cell.dataset, self.root, self.mirror)
@@ -107,7 +116,7 @@ class Compute:
                     whole, recipe, lambda h: score_splits(cell.method, h, dataset, rule, [cell.seed]).val.mean
                 )
         rows = []
-        for name in PROTOCOLS[cell.dataset]:
+        for name in dict.fromkeys((*PROTOCOLS[cell.dataset], *self.protocols)):
             for kind in self.probes:
                 row = score_splits(cell.method, h, dataset, splits.get(name), [cell.seed], kind)
                 (score,) = row.scores
