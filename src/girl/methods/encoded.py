@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from girl.methods.base import Batch, Method, Needs
-from girl.methods.compress import principal_components
+from girl.methods.compress import BLOCK, principal_directions
 from girl.nn.encoder import Encoder, EncoderSettings
 from girl.nn.readout import KernelReadout
 
@@ -19,8 +19,8 @@ FLOAT = 4
 #: Matrices of nodes × hidden that a layer and the way back through it hold, about.
 PER_LAYER = 3
 
-#: Matrices of nodes × rank in memory while principal components are sought.
-PER_COMPONENTS = 7
+#: Matrices of nodes × rank in memory while principal components are sought; of directions alone, of nodes × a block.
+PER_COMPONENTS = 4
 
 
 def encoder_bytes(s: EncoderSettings, whole: Batch, nodes: int) -> float:
@@ -74,8 +74,8 @@ class EncoderMethod(Method):
         if self.directions.numel():
             n, d = whole.x.shape
             rank = min(self.directions.shape[1], n)
-            found = principal_components(whole.x.__matmul__, whole.x.t_matmul, (n, d), rank, generator)
-            self.directions[:, :rank], self.feature_mean[:] = found[1], found[2]
+            found = principal_directions(whole.x.__matmul__, whole.x.t_matmul, (n, d), rank, generator)
+            self.directions[:, :rank], self.feature_mean[:] = found
 
     passes = 4
     """What a step holds, in passes of its batch through the encoder: most methods compare and project two views."""
@@ -85,7 +85,7 @@ class EncoderMethod(Method):
         s = self.encoder.settings
         rank = self.directions.shape[1]
         return Needs(
-            preparing=FLOAT * PER_COMPONENTS * whole.size * rank,
+            preparing=FLOAT * PER_COMPONENTS * whole.size * min(rank, BLOCK),
             step=self.passes * encoder_bytes(s, whole, nodes) + 2 * batch_bytes(whole, nodes),
             result=FLOAT * whole.size * (self.width + 4 * s.hidden),
         )

@@ -20,7 +20,7 @@ import girl
 from girl.errors import InputError
 from girl.files import replacing, write_json
 from girl.methods.base import Batch
-from girl.methods.compress import principal_components
+from girl.methods.compress import principal_directions
 from girl.methods.encoded import EncoderMethod
 from girl.methods.girl import GIRLSettings
 from girl.methods.registry import method_of
@@ -140,7 +140,7 @@ def embed_weightless(whole: Batch, recipe: Recipe) -> Tensor:
     method = untrained(d, Recipe(encoder, GIRLSettings(targets=("input",)), recipe.train), whole.x.device)
     directions = torch.eye(d, device=whole.x.device) if hidden == d else None
     if directions is None:
-        _, directions, _ = principal_components(whole.x.__matmul__, whole.x.t_matmul, (n, d), hidden, generator)
+        directions, _ = principal_directions(whole.x.__matmul__, whole.x.t_matmul, (n, d), hidden, generator)
     method.encoder.set_maps(directions)
     method.prepare(whole, generator)
     return method.embed(whole)
