@@ -17,10 +17,10 @@ def problem():
     return Features.of(x.to_sparse_csr()), Graph.from_edges(edges, 50)
 
 
-@pytest.mark.parametrize("conv", ["sage", "gcn", "gatv2", "gin"])
+@pytest.mark.parametrize("conv", ["sage", "gcn", "gat", "gatv2", "gin"])
 @pytest.mark.parametrize("adjacent", [False, True])
 def test_prediction_layer_by_layer_equals_at_once(conv, adjacent, problem):
-    if adjacent and conv == "gatv2":
+    if adjacent and conv in ("gat", "gatv2"):
         with pytest.raises(InputError, match="attention"):
             ClassifierSettings(conv=conv, adjacent=True)
         return

@@ -6,7 +6,7 @@ from torch_geometric import nn as pyg
 from torch_geometric.utils import coalesce, remove_self_loops, to_undirected
 
 from girl.kernel.sparse import csr
-from girl.nn.convolution import APPNP, CONVS, GCN, GIN, MLP, SAGE, GATv2, GraphConv, convolution
+from girl.nn.convolution import APPNP, CONVS, GAT, GCN, GIN, MLP, SAGE, GATv2, GraphConv, convolution
 from girl.nn.features import Features
 from girl.nn.graph import Graph
 
@@ -50,6 +50,12 @@ def theirs(ours):
                 mlp[0].bias.copy_(ours.bias)
                 mlp[2].weight.copy_(ours.second.weight.T)
                 mlp[2].bias.copy_(ours.second.bias)
+            case GAT():
+                other = pyg.GATConv(6, 4, heads=2)
+                other.lin.weight.copy_(ours.linear.weight.T)
+                other.att_src.copy_(ours.says.unsqueeze(0))
+                other.att_dst.copy_(ours.asked.unsqueeze(0))
+                other.bias.copy_(ours.bias)
             case GATv2():
                 other = pyg.GATv2Conv(6, 4, heads=2)
                 other.lin_l.weight.copy_(ours.source.weight.T)

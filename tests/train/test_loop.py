@@ -47,6 +47,26 @@ def same(a, b):
     return all(torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
 
 
+@pytest.mark.parametrize(("optimizer", "shrunk"), [("adamw", 0.9), ("adam", None)])
+def test_weights_that_the_loss_leaves_alone_are_drawn_to_zero(optimizer, shrunk):
+    """AdamW takes away a share of each; Adam, which scales the penalty's gradient, the same number from each."""
+    made = method()
+    before = made.encoder.convolution(0).linear.weight.detach().clone()
+    made.losses = lambda batch, generator: {"nothing": 0 * sum(p.sum() for p in made.parameters())}
+    train(made=made, epochs=1, lr=1e-3, weight_decay=100.0, optimizer=optimizer)
+    after = made.encoder.convolution(0).linear.weight
+    expected = before * shrunk if shrunk else before - 1e-3 * before.sign()
+    torch.testing.assert_close(after, expected, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "adam"])
+def test_resumed_equals_uninterrupted_with_either_optimizer(tmp_path, optimizer):
+    settings = {"optimizer": optimizer, "weight_decay": 1e-2}
+    train(tmp_path, epochs=4, **settings)
+    resumed, _ = train(tmp_path, epochs=8, **settings)
+    assert same(resumed, train(epochs=8, **settings)[0])
+
+
 @pytest.mark.parametrize("schedule", ["constant", "cosine", "plateau"])
 @pytest.mark.parametrize("clusters", [0, 6])
 def test_resumed_equals_uninterrupted(tmp_path, schedule, clusters):

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from girl.errors import InputError
 from girl.kernel.check import check_choice, check_number, check_truth, check_whole
 from girl.nn.complete import CompleteGraph
-from girl.nn.convolution import CONVS, Conv, Input
+from girl.nn.convolution import ATTENTION, CONVS, Conv, Input
 from girl.nn.encoder import Encoder, EncoderSettings
 from girl.nn.features import NORMALISE, Features, Normalise
 from girl.nn.graph import Graph
@@ -23,7 +23,7 @@ class ClassifierSettings:
     """What a classifier is made of. As in the paper: SAGE layers, three fully connected ones, ReLU, dropout 0.1."""
 
     conv: Conv = "sage"
-    """Kind of message-passing layer: sage, gcn, graphconv, gin, gatv2, …"""
+    """Kind of message-passing layer: sage, gcn, graphconv, gin, gat, gatv2, …"""
     depth: int = 3
     """Number of message-passing layers."""
     hidden: int = 256
@@ -50,7 +50,7 @@ class ClassifierSettings:
                 check_truth(name, getattr(self, name))
         except ValueError as error:
             raise InputError(str(error)) from error
-        if self.adjacent and self.conv == "gatv2":
+        if self.adjacent and self.conv in ATTENTION:
             raise InputError("adjacent: a layer of attention weighs every edge, and a complete graph has n² of them")
 
     @property

@@ -17,12 +17,15 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.utils import scatter, softmax
 
+from girl.kernel.sparse import csr
 from girl.nn.features import Features
 from girl.nn.graph import Graph
-from girl.nn.operator import Operator
+from girl.nn.operator import Operator, WeighedOperator
 
-Conv = Literal["gcn", "gatv2", "graphconv", "sage", "gin", "sgc", "appnp", "mlp"]
+Conv = Literal["gcn", "gat", "gatv2", "graphconv", "sage", "gin", "sgc", "appnp", "mlp"]
 CONVS = get_args(Conv)
+#: Layers that weigh every edge anew, in several heads.
+ATTENTION = ("gat", "gatv2")
 
 Input = Tensor | Features
 
@@ -200,6 +203,45 @@ class GIN(Convolution):
         return self.second((mapped_late(self.first, x, heard) + self.bias).relu())
 
 
+class GAT(Convolution):
+    r"""Attention of Veličković et al. (2018) over the neighbours and the node itself.
+
+    .. math::
+        \alpha_{ij} = \mathrm{softmax}_j\; \mathrm{LeakyReLU}(a_t^\top X_i W + a_s^\top X_j W), \qquad
+        H_i = \sum_j \alpha_{ij} X_j W + b
+
+    Heads share the width, and weights of edges count, as in :class:`GATv2`. What a node says and what it is asked are
+    a number each for a head, so that nothing as wide as a layer is written out along the edges.
+    """
+
+    def __init__(self, inputs: int, outputs: int, heads: int = 4) -> None:
+        super().__init__()
+        _check_heads(outputs, heads)
+        self.linear = Linear(inputs, outputs, bias=False)
+        self.says, self.asked = (_attention(heads, outputs // heads) for _ in range(2))
+        self.bias = nn.Parameter(torch.zeros(outputs))
+
+    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
+        found: Tensor = self.linear(x, columns)
+        return found
+
+    def passes_on(self, x: Input) -> bool:
+        return False
+
+    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
+        edges = graph.looped.adjacency if rows is None else graph.looped.rows(rows)
+        n, heads = edges.shape[0], len(self.says)
+        target = torch.repeat_interleave(torch.arange(n, device=sources.device), edges.crow_indices().diff())
+        source = edges.col_indices()
+        split = sources.unflatten(1, (heads, -1))  # n × heads × c
+        says = (split * self.says).sum(-1)
+        asked = ((split if rows is None else split[rows]) * self.asked).sum(-1)
+        share = _shares(nn.functional.leaky_relu(says[source] + asked[target], 0.2), target, edges, graph)
+        here = Operator.of(csr(edges.crow_indices(), source, torch.ones_like(edges.values()), (n, edges.shape[1])))
+        heard = [WeighedOperator(here, one) @ part for one, part in zip(share.unbind(1), split.unbind(1), strict=True)]
+        return torch.cat(heard, 1) + self.bias
+
+
 class GATv2(Convolution):
     r"""Attention of Brody et al. (2022) over the neighbours and the node itself.
 
@@ -213,12 +255,10 @@ class GATv2(Convolution):
 
     def __init__(self, inputs: int, outputs: int, heads: int = 4) -> None:
         super().__init__()
-        if outputs % heads:
-            raise ValueError(f"hidden: given {outputs}, expected a multiple of heads = {heads}")
+        _check_heads(outputs, heads)
         self.source = Linear(inputs, outputs)
         self.target = Linear(inputs, outputs)
-        bound = math.sqrt(6 / (outputs // heads + 1))
-        self.attention = nn.Parameter(torch.empty(heads, outputs // heads).uniform_(-bound, bound))
+        self.attention = _attention(heads, outputs // heads)
         self.bias = nn.Parameter(torch.zeros(outputs))
         self.heads = heads
 
@@ -236,11 +276,26 @@ class GATv2(Convolution):
         read = sources[edges.col_indices()].view(-1, self.heads, self.attention.shape[1])  # edges × heads × c
         own = self.target(take(x, rows)).view(n, self.heads, self.attention.shape[1])[target]
         score = (nn.functional.leaky_relu(read + own, 0.2) * self.attention).sum(-1)
-        if graph.weighted:
-            score = score + edges.values().log().unsqueeze(1)  # a share proportional to the weight
-        share = softmax(score, target, num_nodes=n)  # edges × heads
+        share = _shares(score, target, edges, graph)
         out = scatter(read * share.unsqueeze(-1), target, dim=0, dim_size=n, reduce="sum")
         return out.flatten(1) + self.bias
+
+
+def _check_heads(outputs: int, heads: int) -> None:
+    if outputs % heads:
+        raise ValueError(f"hidden: given {outputs}, expected a multiple of heads = {heads}")
+
+
+def _attention(heads: int, width: int) -> nn.Parameter:
+    bound = math.sqrt(6 / (width + 1))
+    return nn.Parameter(torch.empty(heads, width).uniform_(-bound, bound))
+
+
+def _shares(score: Tensor, target: Tensor, edges: Tensor, graph: Graph) -> Tensor:
+    """How much of what a node hears comes along each edge (edges × heads), by scores and the weights of edges."""
+    if graph.weighted:
+        score = score + edges.values().log().unsqueeze(1)  # a share proportional to the weight
+    return softmax(score, target, num_nodes=edges.shape[0])
 
 
 def convolution(conv: Conv, inputs: int, outputs: int, heads: int, hops: int, teleport: float) -> Convolution:
@@ -260,5 +315,7 @@ def convolution(conv: Conv, inputs: int, outputs: int, heads: int, hops: int, te
             return GraphConv(inputs, outputs)
         case "gin":
             return GIN(inputs, outputs)
+        case "gat":
+            return GAT(inputs, outputs, heads)
         case "gatv2":
             return GATv2(inputs, outputs, heads)

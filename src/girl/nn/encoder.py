@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from girl.errors import InputError
 from girl.kernel.check import check_choice, check_number, check_truth, check_whole
 from girl.kernel.ranks import Ranks
-from girl.nn.convolution import CONVS, Conv, Convolution, Input, Linear, convolution
+from girl.nn.convolution import ATTENTION, CONVS, Conv, Convolution, Input, Linear, convolution
 from girl.nn.features import NORMALISE, Features, Normalise
 from girl.nn.graph import Graph
 from girl.records import LATE
@@ -44,8 +44,8 @@ class EncoderSettings:
     """What an encoder is made of."""
 
     conv: Conv = "appnp"
-    """Kind of layer: gcn, gatv2, graphconv, sage, gin; sgc (a linear map and ``hops`` propagations), appnp (a linear
-    map and personalised PageRank) or mlp (a linear map, no messages)."""
+    """Kind of layer: gcn, gat, gatv2, graphconv, sage, gin; sgc (a linear map and ``hops`` propagations), appnp (a
+    linear map and personalised PageRank) or mlp (a linear map, no messages)."""
     hidden: int = 512
     """Width of every layer."""
     layers: int = 1
@@ -57,7 +57,7 @@ class EncoderSettings:
     skip: bool = False
     """Whether each layer but the first adds its input to its output (a residual connection)."""
     heads: int = 4
-    """Heads of a gatv2 layer."""
+    """Heads of a layer of attention, gat or gatv2."""
     hops: int = 10
     """Propagations of an sgc or appnp layer."""
     teleport: float = 0.1
@@ -102,7 +102,7 @@ class EncoderSettings:
                 check_truth(name, getattr(self, name))
         except ValueError as error:
             raise InputError(str(error)) from error
-        if self.conv == "gatv2" and self.hidden % self.heads:
+        if self.conv in ATTENTION and self.hidden % self.heads:
             raise InputError(f"hidden: given {self.hidden}, expected a multiple of heads = {self.heads}")
 
     @property
@@ -198,8 +198,8 @@ class Encoder(nn.Module):
     ) -> Iterator[Tensor]:
         """Every layer's output in turn, for all nodes: no neighbourhood is in memory, and two layers at a time.
 
-        Layers that pass on more than their input (appnp, sgc and gatv2 above the first) need a third. ``last`` is the
-        graph that the last layer runs on, if it is another.
+        Layers that pass on more than their input (appnp, sgc and attention above the first) need a third. ``last`` is
+        the graph that the last layer runs on, if it is another.
 
         Within :func:`shared` each process makes some columns of what nodes offer, and the outputs of some nodes.
         """

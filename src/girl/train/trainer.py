@@ -21,6 +21,7 @@ from girl.records import LATE
 from girl.train.world import ALONE, World
 
 SCHEDULES = ("constant", "cosine", "plateau")
+OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}
 
 #: How much the running mean of the loss remembers: about ten epochs.
 MEMORY = 0.9
@@ -33,9 +34,9 @@ class TrainSettings:
     epochs: int = 20
     """Passes over the graph; 0 leaves the encoder untrained."""
     lr: float = 5e-3
-    """Learning rate of AdamW."""
+    """Learning rate."""
     weight_decay: float = 0.0
-    """Weight decay of AdamW."""
+    """How strongly weights are drawn to zero."""
     schedule: Literal["constant", "cosine", "plateau"] = "constant"
     """How the learning rate goes: constant, cosine (to zero) or plateau (halved when the loss rests)."""
     clusters: int = 0
@@ -56,10 +57,14 @@ class TrainSettings:
     limit: float = field(default=0.0, metadata=LATE)
     """Seconds of training after which it ends, at the end of an epoch; 0: none. Schedules are run through within them.
     What is learned then depends on the machine's speed."""
+    optimizer: Literal["adamw", "adam"] = field(default="adamw", metadata=LATE)
+    """What takes the steps: adamw draws all weights to zero alike, adam by a penalty in the loss, whose gradient it
+    scales as any other."""
 
     def __post_init__(self) -> None:
         try:
             check_choice("schedule", self.schedule, SCHEDULES)
+            check_choice("optimizer", self.optimizer, tuple(OPTIMIZERS))
             least = {"epochs": 0, "clusters": 0, "per_batch": 1, "patience": 0, "save_every": 1, "seed": 0, "warmup": 0}
             for name, low in least.items():
                 check_whole(name, getattr(self, name), low)
@@ -105,9 +110,8 @@ class Trainer:
         self.method, self.settings, self.device, self.world = method, settings, device, world
         self.losses = world.wrap(_Losses(method))
         self.parameters = [p for p in method.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.AdamW(
-            self.parameters, lr=settings.lr, weight_decay=settings.weight_decay, fused=True
-        )
+        kind = OPTIMIZERS[settings.optimizer]
+        self.optimizer = kind(self.parameters, lr=settings.lr, weight_decay=settings.weight_decay, fused=True)  # type: ignore[call-arg]
         # As the released code: halved after two epochs of rest, never below 1e-5.
         self.plateau = ReduceLROnPlateau(self.optimizer, factor=0.5, patience=2, min_lr=1e-5)
         self.generator = torch.Generator(device).manual_seed(settings.seed)
