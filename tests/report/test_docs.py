@@ -45,9 +45,11 @@ def test_pages_stand_before_anything_was_computed_on_graphs(tmp_path):
     shutil.copy(RESULTS / "synthetic.json", results)
     shutil.copy(RESULTS / "bench" / "kernel.json", results / "bench")
     render(results, tmp_path / "out")
-    for name in ("nodes_paper", "nodes_figure", "ablation_low", "ablation_paper_figure"):
+    for name in ("nodes_paper", "nodes_figure", "ablation_low", "ablation_paper_figure", "ranks_nodes_figure"):
         text = (tmp_path / "out" / f"{name}.md").read_text()
         assert text.startswith("*Not computed yet")
+    # An empty piece would leave a page with a heading over nothing.
+    assert all(path.stat().st_size > 0 for path in (tmp_path / "out").iterdir())
 
 
 def test_a_piece_never_names_a_figure_that_was_not_drawn(tmp_path):

@@ -168,7 +168,8 @@ def _methods(arena: Arena, scores: Scores, out: Path) -> tuple[dict[str, str], l
     ranked = ranking.draw_ranks(scores, arena, out)
     alt = f"Methods on an axis of mean ranks, on {arena.name}"
     caption = f"Methods under one bar are not told apart by these datasets (Nemenyi's test, {ranking.LEVEL:.0%})."
-    found[f"ranks_{arena.name}_figure"] = figure_piece(f"ranks_{arena.name}", alt, caption) if ranked else ""
+    text = figure_piece(f"ranks_{arena.name}", alt, caption) if ranked else not_yet(arena.command)
+    found[f"ranks_{arena.name}_figure"] = text
     return found, [path for path in (drawn, ranked) if path]
 
 
