@@ -6,7 +6,7 @@ files, so that its peak is its own: reading raw files, making and cutting the gr
 an epoch of GIRL, an epoch of a regularised classifier, all representations layer by layer, and the linear probe.
 
     python benchmarks/scale.py                          arxiv, Reddit, products: an hour on two cores, 25 GB of disk
-    python benchmarks/scale.py --datasets ogbn-arxiv
+    python benchmarks/scale.py --datasets ogbn-arxiv    one of them anew; what the file has of the others stays
     python benchmarks/scale.py --quick                  a five-hundredth of the sizes, to see that it runs
 """
 
@@ -207,6 +207,12 @@ def efficiency(name: str, folder: Path, epochs: int) -> dict[str, Any]:
     return found
 
 
+def earlier(path: Path, now: dict[str, Any]) -> dict[str, Any]:
+    """What a run with the same sizes and threads has written before; nothing, if there was none."""
+    before: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return before if all(before.get(key) == value for key, value in now.items()) else {"rows": []}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small pictures of the graphs, to see that it runs")
@@ -219,7 +225,9 @@ def main() -> None:
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="girl-scale-"))
     os.environ["GIRL_DATA"] = str(folder / "data")
     result: dict[str, Any] = {"benchmark": "scale", "quick": quick, "threads": torch.get_num_threads()}
-    result |= {"provenance": provenance(), "rows": []}
+    where = provenance()
+    result = earlier(arguments.out, result) | result | {"provenance": where}
+    result["rows"] = [row for row in result["rows"] if row["dataset"] not in arguments.datasets]
     for kept in KEPT:
         shutil.rmtree(folder / "data" / kept, ignore_errors=True)
     try:
@@ -227,8 +235,8 @@ def main() -> None:
             if store.at_hand(find(name), folder / "data", None) == "download":
                 print(f"{name}: making the stand-in", flush=True)
                 datasets.make_stand_in(name, scale=0.002 if quick else 1.0)
-            row: dict[str, Any] = {"dataset": name, "stages": {}}
-            result["rows"].append(row)
+            row: dict[str, Any] = {"dataset": name, "commit": where["commit"], "stages": {}}
+            result["unfinished"] = row
             for stage in STAGES:
                 row["stages"][stage] = found = apart(measured, stage, name, folder, fresh=not quick)
                 if stage == "GIRL, one epoch":
@@ -237,7 +245,11 @@ def main() -> None:
                 told = f"{found['seconds']:.1f} s, peak {found['peak_bytes'] / 1e9:.2f} GB"
                 print(f"{name}, {stage}: {told}", flush=True)
             row["kept_bytes"] = sum(path.stat().st_size for path in mapped_files(folder, row))
-        result["processes"] = efficiency(arguments.datasets[0], folder, 1 if quick else 3)
+            rows = [*result["rows"], result.pop("unfinished")]
+            result["rows"] = sorted(rows, key=lambda row: NAMES.index(row["dataset"]))
+            write_json(arguments.out, result)
+        if NAMES[0] in arguments.datasets:
+            result["processes"] = efficiency(NAMES[0], folder, 1 if quick else 3)
         write_json(arguments.out, result)
     finally:
         if not arguments.keep:

@@ -31,3 +31,9 @@ def test_it_goes_through_every_stage(tmp_path):
     assert scale_bench.table_processes(result).count("two") == 2
     assert scale_bench.table_larger(result).count("min") == 3
     assert "100 M nodes" in scale_bench.larger_facts(result)
+    # One graph anew: what was found of the others stays.
+    subprocess.run([*command, "--datasets", "reddit"], check=True, capture_output=True, timeout=600)
+    again = json.loads(out.read_text())
+    assert again["processes"] == result["processes"]
+    same = [new == old for new, old in zip(again["rows"], result["rows"], strict=True)]
+    assert same == [True, False, True]

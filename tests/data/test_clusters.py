@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from girl.data import clusters
 from girl.data.clusters import members, partition
@@ -59,3 +61,45 @@ def test_a_cut_that_cannot_be_kept_is_used_all_the_same(tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match="could not be kept"):
         found = clusters.kept_partition(graph, 4, 0, tmp_path / "file" / "folder")
     assert torch.equal(found, partition(graph, 4, 0))
+
+
+@given(st.integers(2, 60), st.integers(1, 400), st.integers(1, 500), st.integers(0, 9))
+def test_a_thinned_graph_is_a_symmetric_part_of_it(n, edges, most, seed):
+    edge_index = torch.randint(n, (2, edges), generator=torch.Generator().manual_seed(seed))
+    whole = Graph.from_edges(edge_index, n).adjacency
+    dense = whole.to_dense().numpy() > 0
+    if not dense.any():
+        return
+    crow, col = clusters.thinned(whole.crow_indices().numpy(), whole.col_indices().numpy(), most)
+    found = sparse.csr_matrix((np.ones(len(col)), col, crow), shape=(n, n)).toarray() > 0
+    assert not (found & ~dense).any()
+    assert (found == found.T).all()
+    if most >= dense.sum():
+        assert (found == dense).all()
+
+
+def test_as_many_edges_stay_as_are_asked_for_and_no_node_is_left_alone(monkeypatch):
+    generator = torch.Generator().manual_seed(0)
+    # Degrees from 1 to a thousand: a hub for each leaf, and a dense core.
+    core = torch.randint(2000, (2, 60_000), generator=generator)
+    leaves = torch.stack([torch.arange(2000, 4000), torch.randint(50, (2000,), generator=generator)])
+    whole = Graph.from_edges(torch.cat([core, leaves], 1), 4000).adjacency
+    crow, col = whole.crow_indices().numpy(), whole.col_indices().numpy()
+    for most in (20_000, 60_000):
+        monkeypatch.setattr(clusters, "ROWS", 300)
+        few, kept = clusters.thinned(crow, col, most)
+        assert len(kept) == pytest.approx(most, rel=0.03)
+        assert (np.diff(few)[2000:] == np.diff(crow)[2000:]).all()
+        assert np.diff(few).min() > 0
+        monkeypatch.setattr(clusters, "ROWS", 1 << 16)
+        again = clusters.thinned(crow, col, most)
+        assert np.array_equal(again[0], few)
+        assert np.array_equal(again[1], kept)
+
+
+def test_a_cut_of_a_thinned_graph_still_finds_the_cliques(monkeypatch):
+    clique = torch.combinations(torch.arange(60)).T
+    graph = Graph.from_edges(torch.cat([clique + 60 * k for k in range(4)], 1), 240)
+    monkeypatch.setattr(clusters, "SHOWN", graph.adjacency.values().numel() // 3)
+    part = partition(graph, 4)
+    assert all(len(set(part[60 * k : 60 * k + 60].tolist())) == 1 for k in range(4))

@@ -18,6 +18,11 @@ BLOCK = 64
 Product = Callable[[Tensor], Tensor]
 
 
+def columns_passed(rank: int) -> int:
+    """How many columns go through the matrix, there or back, on the way to ``rank`` components."""
+    return (2 * PASSES + 1) * (rank + OVERSAMPLE)
+
+
 def principal_components(
     product: Product, t_product: Product, shape: tuple[int, int], rank: int, generator: torch.Generator
 ) -> tuple[Tensor, Tensor, Tensor]:

@@ -3,6 +3,7 @@ r"""GIRL: representations that explain the features of a node and of its surroun
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, get_args
 
 import torch
@@ -18,7 +19,7 @@ from girl.kernel.ranks import Ranks
 from girl.kernel.smoother import SMOOTHERS, SmootherName
 from girl.kernel.sparse import csr
 from girl.methods.base import Batch, Needs
-from girl.methods.compress import principal_components
+from girl.methods.compress import BLOCK, columns_passed, principal_components
 from girl.methods.encoded import FLOAT, PER_COMPONENTS, EncoderMethod
 from girl.nn.encoder import EncoderSettings
 from girl.nn.operator import take_rows
@@ -152,6 +153,7 @@ class GIRLMethod(EncoderMethod):
         base, s = super().needs(whole, nodes), self.settings
         width = min(s.target_rank or whole.x.shape[1], *whole.x.shape)
         fixed = FLOAT * whole.size * width
+        written = FLOAT * whole.size * whole.x.shape[1] if self._written_out(whole) else 0
         rows = min(s.rows or nodes, nodes)
         kernels = self.encoder.settings.layers if s.at == "every" else 1
         exact = s.kernel == "exact"
@@ -159,7 +161,7 @@ class GIRLMethod(EncoderMethod):
         return replace(
             base,
             kept=fixed * sum(target in FIXED for target in s.targets),
-            preparing=max(base.preparing, PER_COMPONENTS * fixed),
+            preparing=max(base.preparing, PER_COMPONENTS * fixed + written),
             step=base.step + kernels * (kernel + 2 * FLOAT * rows * width * len(s.targets)),
         )
 
@@ -193,14 +195,23 @@ class GIRLMethod(EncoderMethod):
             if target == "features" and x.sparse is not None and x.offset is None:
                 return _scaled_sparse(x.sparse.matrix, self.settings.whiten)
             return _scaled(surroundings(x.dense()), self.settings.whiten)
-        scores, _, _ = principal_components(
-            lambda w: surroundings(x @ w),
-            lambda z: x.t_matmul(surroundings(z, turned=True)),
-            (n, d),
-            min(rank, n, d),
-            generator,
-        )
+        components = partial(principal_components, shape=(n, d), rank=min(rank, n, d), generator=generator)
+        if target != "features" and self._written_out(whole):
+            found = torch.empty(n, d, device=x.device)
+            for part, block in zip(found.split(BLOCK, 1), x.dense().split(BLOCK, 1), strict=True):
+                part.copy_(surroundings(block))
+            scores, _, _ = components(found.__matmul__, found.T.__matmul__)
+        else:
+            scores, _, _ = components(lambda w: surroundings(x @ w), lambda z: x.t_matmul(surroundings(z, turned=True)))
         return _scaled(scores, self.settings.whiten)
+
+    def _written_out(self, whole: Batch) -> bool:
+        """Whether the surroundings of all features are computed, and then their components.
+
+        Fewer columns of dense features go through the graph once than to and fro while components are looked for.
+        """
+        rank, d = self.settings.target_rank, whole.x.shape[1]
+        return whole.x.sparse is None and rank < d <= columns_passed(rank)
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """ρ̂ of each explaining layer, the mean over its targets."""

@@ -44,7 +44,8 @@ def _cost(stage: dict[str, Any] | None) -> str:
 def facts(result: dict[str, Any]) -> str:
     """The targets, met or not, as a Markdown list."""
     where = result["provenance"]
-    lines = [f"- {where['processor']}, {where['cores']} cores, {result['threads']} threads, commit {where['commit']}."]
+    commits = ", ".join(dict.fromkeys(row["commit"] for row in result["rows"]))
+    lines = [f"- {where['processor']}, {where['cores']} cores, {result['threads']} threads; of commit {commits}."]
     stages = {row["dataset"]: row["stages"] for row in result["rows"]}
     for name, most in MOST.items():
         if name in stages:
@@ -61,6 +62,10 @@ def facts(result: dict[str, Any]) -> str:
             f"{1e9 * per_edge['ogbn-arxiv']:.0f} ns for one of arxiv: {ratio:.2f}×, {_met(ratio, SLOWER, '×')}. Of the "
             f"edges that METIS leaves within batches: {inner:.2f}×."
         )
+    told = ", ".join(
+        f"{name} {done[EPOCH]['epoch_seconds']:.0f} of {done[EPOCH]['seconds']:.0f} s" for name, done in stages.items()
+    )
+    lines.append(f"- Steps of the stage “{EPOCH}”: {told}. The rest is once for all epochs: starting, and targets.")
     slowest = max(stages, key=lambda name: float(stages[name][AGAIN]["seconds"]))
     start = stages[slowest][AGAIN]["seconds"]
     lines.append(f"- The slowest second start is that of {slowest}, {start:.1f} s; {_met(start, START, ' s')}.")
