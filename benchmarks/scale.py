@@ -218,6 +218,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small pictures of the graphs, to see that it runs")
     parser.add_argument("--out", type=Path, default=Path("results/bench/scale.json"))
     parser.add_argument("--datasets", nargs="+", default=list(NAMES), choices=NAMES)
+    parser.add_argument("--stages", nargs="+", choices=list(STAGES), help="some anew, in a folder that was kept")
     parser.add_argument("--folder", type=Path, help="where stand-ins and what is made of them go; by default a new one")
     parser.add_argument("--keep", action="store_true", help="do not delete the folder at the end")
     arguments = parser.parse_args()
@@ -227,28 +228,33 @@ def main() -> None:
     result: dict[str, Any] = {"benchmark": "scale", "quick": quick, "threads": torch.get_num_threads()}
     where = provenance()
     result = earlier(arguments.out, result) | result | {"provenance": where}
-    result["rows"] = [row for row in result["rows"] if row["dataset"] not in arguments.datasets]
-    for kept in KEPT:
-        shutil.rmtree(folder / "data" / kept, ignore_errors=True)
+    known = {row["dataset"]: row for row in result["rows"]}
+    if arguments.stages and not (arguments.folder and set(arguments.datasets) <= known.keys()):
+        parser.error(f"--stages: expected a --folder that was kept, and every other stage in {arguments.out}")
+    if not arguments.stages:
+        result["rows"] = [row for name, row in known.items() if name not in arguments.datasets]
+        for kept in KEPT:
+            shutil.rmtree(folder / "data" / kept, ignore_errors=True)
     try:
         for name in arguments.datasets:
             if store.at_hand(find(name), folder / "data", None) == "download":
                 print(f"{name}: making the stand-in", flush=True)
                 datasets.make_stand_in(name, scale=0.002 if quick else 1.0)
-            row: dict[str, Any] = {"dataset": name, "commit": where["commit"], "stages": {}}
+            row = known[name] if arguments.stages else {"dataset": name, "stages": {}}
             result["unfinished"] = row
-            for stage in STAGES:
+            for stage in arguments.stages or STAGES:
                 row["stages"][stage] = found = apart(measured, stage, name, folder, fresh=not quick)
+                found["commit"] = where["commit"]
                 if stage == "GIRL, one epoch":
                     found |= apart(batches, name, fresh=not quick)
                 write_json(arguments.out, result)
                 told = f"{found['seconds']:.1f} s, peak {found['peak_bytes'] / 1e9:.2f} GB"
                 print(f"{name}, {stage}: {told}", flush=True)
             row["kept_bytes"] = sum(path.stat().st_size for path in mapped_files(folder, row))
-            rows = [*result["rows"], result.pop("unfinished")]
-            result["rows"] = sorted(rows, key=lambda row: NAMES.index(row["dataset"]))
+            rows = {one["dataset"]: one for one in [*result["rows"], result.pop("unfinished")]}
+            result["rows"] = [rows[name] for name in NAMES if name in rows]
             write_json(arguments.out, result)
-        if NAMES[0] in arguments.datasets:
+        if NAMES[0] in arguments.datasets and not arguments.stages:
             result["processes"] = efficiency(NAMES[0], folder, 1 if quick else 3)
         write_json(arguments.out, result)
     finally:

@@ -14,9 +14,9 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "scale.py"
 
 def test_it_goes_through_every_stage(tmp_path):
     out, folder = tmp_path / "scale.json", tmp_path / "work"
-    command = [sys.executable, str(SCRIPT), "--quick", "--out", str(out), "--folder", str(folder)]
+    command = [sys.executable, str(SCRIPT), "--quick", "--out", str(out), "--folder", str(folder), "--keep"]
     subprocess.run(command, check=True, capture_output=True, timeout=600)
-    assert not folder.exists()
+    assert folder.exists()
     result = json.loads(out.read_text())
     assert [row["dataset"] for row in result["rows"]] == ["ogbn-arxiv", "reddit", "ogbn-products"]
     for row in result["rows"]:
@@ -31,9 +31,18 @@ def test_it_goes_through_every_stage(tmp_path):
     assert scale_bench.table_processes(result).count("two") == 2
     assert scale_bench.table_larger(result).count("min") == 3
     assert "100 M nodes" in scale_bench.larger_facts(result)
-    # One graph anew: what was found of the others stays.
-    subprocess.run([*command, "--datasets", "reddit"], check=True, capture_output=True, timeout=600)
+    # One stage of one graph anew: what was found of the others stays.
+    command.remove("--keep")
+    command += ["--datasets", "reddit"]
+    subprocess.run([*command, "--stages", "linear probe"], check=True, capture_output=True, timeout=600)
+    assert not folder.exists()
     again = json.loads(out.read_text())
     assert again["processes"] == result["processes"]
-    same = [new == old for new, old in zip(again["rows"], result["rows"], strict=True)]
-    assert same == [True, False, True]
+    same = [
+        new["stages"][stage] == old["stages"][stage]
+        for new, old in zip(again["rows"], result["rows"], strict=True)
+        for stage in old["stages"]
+    ]
+    assert same == [True] * 13 + [False] + [True] * 7
+    refused = subprocess.run([*command, "--stages", "linear probe", "--out", str(tmp_path / "other.json")], check=False)
+    assert refused.returncode == 2

@@ -13,7 +13,7 @@ from girl.errors import InputError
 from girl.kernel.check import check_choice, check_number, check_truth, check_whole
 from girl.nn.complete import CompleteGraph
 from girl.nn.convolution import ATTENTION, CONVS, Conv, Input
-from girl.nn.encoder import Encoder, EncoderSettings
+from girl.nn.encoder import CHUNK, Encoder, EncoderSettings
 from girl.nn.features import NORMALISE, Features, Normalise
 from girl.nn.graph import Graph
 
@@ -120,6 +120,7 @@ class Classifier(nn.Module):
         self.eval()
         for h in self.by_layer(x, graph):
             last = h
-        found = self.logits(last)
+        # Some rows at a time: of a large graph the fully connected layers would hold two more matrices of all nodes.
+        found = torch.cat([self.logits(rows) for rows in last.split(CHUNK)])
         self.train(was)
         return found

@@ -44,7 +44,8 @@ def _cost(stage: dict[str, Any] | None) -> str:
 def facts(result: dict[str, Any]) -> str:
     """The targets, met or not, as a Markdown list."""
     where = result["provenance"]
-    commits = ", ".join(dict.fromkeys(row["commit"] for row in result["rows"]))
+    found = [stage["commit"] for row in result["rows"] for stage in row["stages"].values()]
+    commits = ", ".join(dict.fromkeys(found))
     lines = [f"- {where['processor']}, {where['cores']} cores, {result['threads']} threads; of commit {commits}."]
     stages = {row["dataset"]: row["stages"] for row in result["rows"]}
     for name, most in MOST.items():
