@@ -61,7 +61,7 @@ ROWS = 1 << 16
 #: What loading and training keep beside the raw files: the first stages are to be the first ones, in an old folder too.
 KEPT = ("graphs", "batches", "clusters", "shared")
 
-#: Where the benchmark keeps what one stage leaves for the next.
+#: Where the benchmark keeps what one stage leaves for the next, in a folder for each graph.
 RUN, VECTORS = "run", "vectors.npy"
 
 
@@ -243,7 +243,7 @@ def main() -> None:
             row = known[name] if arguments.stages else {"dataset": name, "stages": {}}
             result["unfinished"] = row
             for stage in arguments.stages or STAGES:
-                row["stages"][stage] = found = apart(measured, stage, name, folder, fresh=not quick)
+                row["stages"][stage] = found = apart(measured, stage, name, folder / name, fresh=not quick)
                 found["commit"] = where["commit"]
                 if stage == "GIRL, one epoch":
                     found |= apart(batches, name, fresh=not quick)
