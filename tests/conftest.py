@@ -12,9 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
+import hypothesis
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# How long an example takes hangs on what else the machine does; what it gives does not.
+hypothesis.settings.register_profile("girl", deadline=None)
+hypothesis.settings.load_profile("girl")
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,9 @@ KEPT = 50_000
 #: Where a graph has more, it sees a sample: half of the edges cost parts one to four points of those within them.
 SHOWN = 64_000_000
 
+#: But not fewer than these for a node: beyond four million nodes more are shown.
+PER_NODE = 16
+
 #: Rows of the matrix that are thinned out together.
 ROWS = 1 << 16
 
@@ -46,8 +49,8 @@ def partition(graph: Graph, parts: int, seed: int = 0) -> Tensor:
         # Without an edge any even cut is a best one; METIS refuses such a graph.
         return torch.arange(n) * parts // n
     crow, col = both.adjacency.crow_indices().cpu().numpy(), both.adjacency.col_indices().cpu().numpy()
-    if len(col) > SHOWN:
-        crow, col = thinned(crow, col, SHOWN)
+    if len(col) > (most := max(SHOWN, PER_NODE * n)):
+        crow, col = thinned(crow, col, most)
     _, membership = pymetis.part_graph(parts, pymetis.CSRAdjacency(crow, col), options=pymetis.Options(seed=seed))
     # METIS may leave parts empty on small or odd graphs: the others are numbered without gaps.
     return torch.unique(torch.as_tensor(membership, dtype=torch.long), return_inverse=True)[1]

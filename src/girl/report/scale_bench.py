@@ -21,6 +21,9 @@ READ, EMBED = "raw files to a graph", "representations"
 #: A graph that nobody measured: as many edges for a node, and as many features, as ogbn-products.
 NODES, PROCESSES = 100_000_000, (1, 8, 64)
 
+#: Seconds from which on a time is told in minutes.
+MINUTES = 120
+
 #: Dollars for a core and an hour: for orientation. A process has as many cores as the benchmark had threads.
 DOLLARS = 0.05
 
@@ -139,7 +142,7 @@ def table_larger(result: dict[str, Any]) -> str:
             [
                 f"{processes}",
                 f"{steps:,}",
-                f"{spent / 60:,.0f} min",
+                f"{spent / 60:,.0f} min" if spent >= MINUTES else f"{spent:.0f} s",
                 f"{work.message / 1e6:.2f} MB" if processes > 1 else "–",
                 f"{100 * waiting / spent:.1f} %",
                 f"{_rent(result, spent, processes):.2f}",
@@ -166,6 +169,11 @@ def larger_facts(result: dict[str, Any]) -> str:
         f"{_size(result, stage, 'peak_bytes', work, whole) / 1e9:,.0f} GB."
         for stage in (READ, CUT, EMBED)
     ]
+    once = [row["stages"][EPOCH]["seconds"] - row["stages"][EPOCH]["epoch_seconds"] for row in result["rows"]]
+    lines.append(
+        f"- GIRL's targets, once before all epochs, in one process: {_grown(result, once, work, whole) / 3600:.1f} h; "
+        "the other processes of a host wait for them and map them."
+    )
     lines.append(
         f"- Of the {PROCESSES[-1]} processes each has {result['threads']} cores; efficiency on a host as measured with "
         f"two, {100 * _efficiency(result):.0f} %. Network, assumed: {Network().bandwidth * 8 / 1e9:.0f} Gbit/s, "
@@ -175,10 +183,14 @@ def larger_facts(result: dict[str, Any]) -> str:
 
 
 def _size(result: dict[str, Any], stage: str, key: str, work: Work, edges: float) -> float:
-    """Seconds or bytes of a stage on the larger graph, in proportion to its features and edges."""
+    """Seconds or bytes of a stage on the larger graph."""
+    return _grown(result, [row["stages"][stage][key] for row in result["rows"]], work, edges)
+
+
+def _grown(result: dict[str, Any], measured: list[float], work: Work, edges: float) -> float:
+    """What was measured on each graph, on the larger one: in proportion to its features and edges."""
     graphs = [row["stages"][READ] for row in result["rows"]]
     features = [FLOAT * graph["nodes"] * graph["features"] for graph in graphs]
-    measured = [row["stages"][stage][key] for row in result["rows"]]
     first, second = fit_size(features, [graph["edges"] for graph in graphs], measured)
     return first * FLOAT * work.nodes * work.features + second * edges
 
