@@ -28,9 +28,11 @@ def table_epochs(result: dict[str, Any]) -> str:
 def facts(result: dict[str, Any]) -> str:
     """Whether GIRL's epoch is faster and smaller than that of every contrastive method, as a Markdown list."""
     threads = result["threads"]
+    counts = sorted({len(row["rounds"]) for row in result["rows"]})
+    rounds = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
     lines = [
         f"- Machine: {result['provenance']['processor']}, {result['provenance']['cores']} cores, {threads} "
-        f"thread{'s' if threads > 1 else ''}. Medians of three rounds, each in a fresh process."
+        f"thread{'s' if threads > 1 else ''}. Medians of {rounds} rounds, each in a fresh process."
     ]
     for dataset in dict.fromkeys(row["dataset"] for row in result["rows"]):
         measured = {row["method"]: row for row in result["rows"] if row["dataset"] == dataset}
