@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small pictures of the graphs, to see that it runs")
     parser.add_argument("--out", type=Path, default=Path("results/bench/scale.json"))
     parser.add_argument("--datasets", nargs="+", default=list(NAMES), choices=NAMES)
-    parser.add_argument("--stages", nargs="+", choices=list(STAGES), help="some anew, with what the others left in a kept folder")
+    parser.add_argument("--stages", nargs="+", choices=list(STAGES), help="some anew, in a folder that was kept")
     parser.add_argument("--folder", type=Path, help="where stand-ins and what is made of them go; by default a new one")
     parser.add_argument("--keep", action="store_true", help="do not delete the folder at the end")
     arguments = parser.parse_args()
