@@ -34,7 +34,7 @@ types: $(READY)
 
 # Tables and figures are rendered from results/ first, so that the pages cannot disagree with the numbers.
 docs: $(READY)
-	$(BIN)/python -m girl.report.docs results docs/generated
+	$(BIN)/python -m girl.lab.render results docs/generated
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs: docs/_build/html/index.html"
 
@@ -44,7 +44,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/regularizer.py
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/scale.py
-	$(BIN)/python -m girl.report.docs results docs/generated
+	$(BIN)/python -m girl.lab.render results docs/generated
 
 clean:
 	rm -rf $(VENV) docs/_build docs/generated .mypy_cache .ruff_cache

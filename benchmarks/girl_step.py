@@ -27,18 +27,18 @@ import torch
 from torch import Tensor
 
 from girl import KRLoss, datasets, splits
-from girl.data.clusters import members, partition
-from girl.data.dataset import NodeDataset
-from girl.data.digits import digits
-from girl.evaluate.run import score_splits
-from girl.experiments.memory import apart, forget_peak, peak, resident
-from girl.experiments.record import provenance
+from girl.datasets.dataset import NodeDataset
+from girl.datasets.digits import digits
+from girl.evaluation.scores import score_splits
 from girl.files import write_json
+from girl.graph.partition import members, partition
+from girl.lab.memory import apart, forget_peak, peak, resident
+from girl.lab.provenance import provenance
 from girl.methods.base import Batch
 from girl.methods.girl import GIRLMethod, GIRLSettings
-from girl.train.recipe import Recipe, tuned_recipe
-from girl.train.run import batch_of, pretrain, untrained
-from girl.train.trainer import Trainer
+from girl.training.recipe import Recipe, tuned_recipe
+from girl.training.run import batch_of, pretrain, untrained
+from girl.training.state import Trainer
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 

@@ -1,6 +1,6 @@
 """Forward and backward of the KR loss, side by side with the published algorithm, in one run.
 
-Writes results/bench/kernel.json; `python -m girl.report.docs` renders it. Each measurement is the median of several
+Writes results/bench/kernel.json; `python -m girl.lab.render` renders it. Each measurement is the median of several
 repeats after a warm-up, on the same inputs. Large sizes run in a process of their own, whose peak memory is then that
 of the measurement alone.
 
@@ -26,9 +26,9 @@ import torch
 from torch import Tensor
 
 from girl import KRLoss
-from girl.experiments.record import provenance
 from girl.files import write_json
 from girl.kernel.loss import MANY_CHUNKS, ONE_CHUNK
+from girl.lab.provenance import provenance
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 

@@ -23,14 +23,14 @@ from typing import Any
 import torch
 
 from girl import datasets
-from girl.data.digits import digits
-from girl.experiments.memory import apart, forget_peak, peak, resident
-from girl.experiments.nodes import peers
-from girl.experiments.record import provenance
+from girl.datasets.digits import digits
 from girl.files import write_json
-from girl.train.loop import fit
-from girl.train.recipe import method_recipe
-from girl.train.run import batch_of, settle, untrained
+from girl.lab.memory import apart, forget_peak, peak, resident
+from girl.lab.nodes import peers
+from girl.lab.provenance import provenance
+from girl.training.loop import fit
+from girl.training.recipe import method_recipe
+from girl.training.run import batch_of, settle, untrained
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 

@@ -22,11 +22,11 @@ from torch.nn.functional import cross_entropy
 from torch_geometric.nn import GraphSAGE
 
 from girl import KRLoss, KRRegularizer
-from girl.experiments.record import provenance
 from girl.files import write_json
+from girl.graph.features import Features
+from girl.graph.graph import Graph
+from girl.lab.provenance import provenance
 from girl.nn.classifier import Classifier, ClassifierSettings
-from girl.nn.features import Features
-from girl.nn.graph import Graph
 
 #: What a step with KR may cost, in plain steps.
 TARGET = 1.5

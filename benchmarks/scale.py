@@ -29,22 +29,22 @@ import numpy as np
 import torch
 
 from girl import datasets, splits
-from girl.data import store
-from girl.data.clusters import kept_partition
-from girl.data.dataset import NodeDataset
-from girl.data.registry import find
-from girl.embedding import recipe_for
-from girl.evaluate.probe import probe
-from girl.evaluate.supervised import train_on
-from girl.experiments.memory import apart, peak
-from girl.experiments.record import provenance
+from girl.api.embed import recipe_for
+from girl.datasets import cache as store
+from girl.datasets.dataset import NodeDataset
+from girl.datasets.registry import find
+from girl.evaluation.probe import probe
 from girl.files import write_json
+from girl.graph.partition import kept_partition
+from girl.lab.memory import apart, peak
+from girl.lab.provenance import provenance
 from girl.methods.base import Batch
 from girl.methods.girl import GIRLSettings
-from girl.train.kept import kept_batch, kept_part
-from girl.train.recipe import Recipe
-from girl.train.run import load_run, pretrain, save_embedding
-from girl.train.supervised import SupervisedRecipe
+from girl.training.cached_batch import kept_batch, kept_part
+from girl.training.recipe import Recipe
+from girl.training.run import load_run, pretrain, save_embedding
+from girl.training.supervised import SupervisedRecipe
+from girl.training.train_on import train_on
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 

@@ -1,19 +1,161 @@
 from __future__ import annotations
 
 import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Data
 
-import girl.splits
+from girl.datasets.dataset import NodeDataset
 from girl.errors import InputError
+from girl.splits import PROTOCOLS, available, get, labelled
+
+FROZEN = [3, 13, 15]
+RANDOM = {"random-10-10-80": (0.1, 0.1, 0.8), "random-60-20-20": (0.6, 0.2, 0.2)}
+
+
+def dataset(n: int, unknown: float = 0.2, columns: int = 3, seed: int = 0) -> NodeDataset:
+    """Labels, some of them unknown, and ``columns`` fixed splits of a third each that leave a tenth out."""
+    generator = torch.Generator().manual_seed(seed)
+    y = torch.randint(0, 4, (n,), generator=generator)
+    y[torch.rand(n, generator=generator) < unknown] = -1
+    part = torch.stack([torch.randperm(n, generator=generator) * 10 // (3 * n) for _ in range(columns)], 1)
+    masks = (part == 0, part == 1, part == 2)
+    return NodeDataset("toy", Data(y=y, num_nodes=n), 4, fixed={"public": masks, "geom-gcn": masks})
+
+
+def nodes(split) -> torch.Tensor:
+    return torch.cat([split.train, split.val, split.test])
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    name=st.sampled_from(["public", "full", "geom-gcn", *RANDOM]),
+    n=st.integers(40, 300),
+    index=st.integers(0, 100),
+    seed=st.integers(0, 5),
+)
+def test_parts_are_disjoint_sorted_and_labelled(name, n, index, seed):
+    data = dataset(n, seed=seed)
+    split = get(name).split(data, index)
+    all_nodes = nodes(split)
+    assert len(all_nodes.unique()) == len(all_nodes)
+    assert bool(labelled(data)[all_nodes].all())
+    for part in (split.train, split.val, split.test):
+        assert part.dtype == torch.int64
+        assert torch.equal(part, part.sort().values)
+
+
+@settings(deadline=None, max_examples=30)
+@given(name=st.sampled_from(list(RANDOM)), n=st.integers(40, 300), index=st.integers(0, 1000))
+def test_random_splits_cover_all_labels_in_their_shares(name, n, index):
+    data = dataset(n)
+    known = int(labelled(data).sum())
+    split = get(name).split(data, index)
+    assert len(nodes(split)) == known
+    for size, share in zip(split.sizes, RANDOM[name], strict=True):
+        assert abs(size - share * known) <= 1
+
+
+@settings(deadline=None, max_examples=20)
+@given(name=st.sampled_from(list(RANDOM)), first=st.integers(0, 1000), second=st.integers(0, 1000))
+def test_a_random_split_is_its_index_and_nothing_else(name, first, second):
+    data = dataset(200)
+    torch.manual_seed(second)  # whatever was drawn before does not matter
+    one, two = get(name).split(data, first), get(name).split(data, second)
+    assert torch.equal(one.train, get(name).split(data, first).train)
+    assert torch.equal(one.train, two.train) == (first == second)
+
+
+def test_random_splits_stay_what_they_are():
+    """Published numbers depend on these draws: a change of numpy or of our code must not move them."""
+    data = NodeDataset("toy", Data(y=torch.zeros(30, dtype=torch.long), num_nodes=30), 1)
+    assert get("random-10-10-80").split(data, 0).train.tolist() == FROZEN
+
+
+def test_protocols_of_other_shares_draw_other_nodes():
+    data = dataset(200)
+    small, large = (get(name).split(data, 0) for name in RANDOM)
+    assert not set(small.train.tolist()) <= set(large.train.tolist())
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_full_trains_on_all_that_public_does_not_keep(index):
+    data = dataset(100)
+    public, full = get("public").split(data, index), get("full").split(data, index)
+    assert torch.equal(full.val, public.val)
+    assert torch.equal(full.test, public.test)
+    assert set(public.train.tolist()) < set(full.train.tolist())
+    assert torch.equal(nodes(full).sort().values, torch.nonzero(labelled(data)).flatten())
+
+
+def test_fixed_splits_are_columns_and_wrap_around():
+    data = dataset(100, unknown=0, columns=3)
+    protocol = get("geom-gcn")
+    assert protocol.count(data) == 3
+    train = [split.train for split in protocol.splits(data)]
+    assert len(train) == 3
+    assert torch.equal(train[1], torch.nonzero(data.fixed["geom-gcn"][0][:, 1]).flatten())
+    assert torch.equal(protocol.split(data, 4).train, train[1])
+
+
+def test_one_test_set_serves_many_training_sets():
+    data = dataset(100, unknown=0, columns=3)
+    train, val, test = data.fixed["public"]
+    data.fixed["public"] = (train & ~test[:, :1], val & ~test[:, :1], test[:, 0])
+    splits = list(get("public").splits(data))
+    assert len(splits) == 3
+    assert torch.equal(splits[0].test, splits[2].test)
+
+
+def test_counts():
+    data = dataset(100, columns=1)
+    assert {name: get(name).count(data) for name in available(data)} == {
+        "public": 1,
+        "full": 1,
+        "geom-gcn": 1,
+        "random-10-10-80": 20,
+        "random-60-20-20": 20,
+    }
+
+
+@pytest.mark.parametrize("call", ["split", "count"])
+def test_a_missing_protocol_names_those_that_are_there(call):
+    data = NodeDataset("toy", dataset(50).data, 4, protocols=("random-60-20-20",))
+    for name in ("public", "full", "ogb"):
+        with pytest.raises(InputError, match=f"toy has no '{name}' split; it has 'random-60-20-20', 'random-10-10-80'"):
+            getattr(get(name), call)(data)
+
+
+def test_a_negative_index_is_refused():
+    with pytest.raises(InputError, match="index"):
+        get("public").split(dataset(50), -1)
+
+
+def test_several_labels_count_as_known_if_all_are():
+    y = torch.tensor([[0.0, 1.0], [1.0, -1.0], [float("nan"), 0.0]])
+    assert labelled(NodeDataset("toy", Data(y=y), 2, multilabel=True)).tolist() == [True, False, False]
+
+
+def test_names_are_shown():
+    assert repr(PROTOCOLS["public"]) == "<protocol public>"
+
+
+@pytest.mark.parametrize("name", ["full", "random-10-10-80"])
+def test_a_graph_without_labels_is_named(name):
+    masks = dataset(40).fixed
+    with pytest.raises(InputError, match=r"bare: given a graph without labels \(y\)"):
+        get(name).split(NodeDataset("bare", Data(num_nodes=40), 4, fixed=masks))
 
 
 def test_every_protocol_is_found_by_its_name():
-    for name, protocol in girl.splits.PROTOCOLS.items():
-        assert girl.splits.get(name) is protocol
+    for name, protocol in PROTOCOLS.items():
+        assert get(name) is protocol
         assert protocol.name == name
 
 
 def test_an_unknown_name_is_met_with_close_ones():
     with pytest.raises(InputError, match="did you mean 'random-10-10-80'"):
-        girl.splits.get("random-10-10-8")
+        get("random-10-10-8")
     with pytest.raises(InputError, match="expected one of 'public', 'full'"):
-        girl.splits.get("xyz")
+        get("xyz")

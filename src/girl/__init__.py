@@ -22,22 +22,22 @@ __all__ = [
 
 if TYPE_CHECKING:
     from girl import datasets, splits
-    from girl.convert import from_networkx, to_networkx
-    from girl.embedding import embed
-    from girl.estimator import GIRL
+    from girl.api.embed import embed
+    from girl.api.estimator import GIRL
+    from girl.api.networkx import from_networkx, to_networkx
     from girl.kernel import KRLoss, kr_loss, rho
     from girl.nn.regularizer import KRRegularizer
 
 #: Where each public name lives. They are imported when first used: `import girl` and `girl --help` wait for nothing.
 _HOME = {
-    "GIRL": "girl.estimator",
+    "GIRL": "girl.api.estimator",
     "KRLoss": "girl.kernel",
     "KRRegularizer": "girl.nn.regularizer",
-    "embed": "girl.embedding",
-    "from_networkx": "girl.convert",
+    "embed": "girl.api.embed",
+    "from_networkx": "girl.api.networkx",
     "kr_loss": "girl.kernel",
     "rho": "girl.kernel",
-    "to_networkx": "girl.convert",
+    "to_networkx": "girl.api.networkx",
 }
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from girl.report import scale_bench
+from girl.lab.tables import bench_scale as scale_bench
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "scale.py"
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.faults.commands import LOADED, child, code_of, nothing
+from tests.helpers.faults import LOADED, child, code_of, nothing
 
 
 @pytest.fixture

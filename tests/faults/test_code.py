@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.faults.commands import said
+from tests.helpers.faults import said
 
 MARK = Path("was here")
 

@@ -10,7 +10,7 @@ import pytest
 from safetensors.torch import save_file
 from torch import zeros
 
-from tests.faults.commands import left_behind, said
+from tests.helpers.faults import left_behind, said
 
 PRETRAIN = ["pretrain", "digits", "--hidden", "8", "--save-every", "1", "--out", "run", "--epochs"]
 

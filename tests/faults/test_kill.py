@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from girl.files import replacing
-from tests.faults.commands import KILLED, code_of, left_behind
+from tests.helpers.faults import KILLED, code_of, left_behind
 
 PRETRAIN = "pretrain digits --hidden 16 --epochs 9 --save-every 1 --clusters 4 --dropout 0.3 --out"
 TRAIN = "train digits --depth 3 --hidden 16 --epochs 6 --save-every 1 --clusters 4 --regularizer kr --out"

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from girl import datasets
-from girl.train.checkpoint import load_newest
-from girl.train.loop import DivergedError
-from girl.train.recipe import Recipe
-from girl.train.run import batch_of, pretrain
+from girl.training.checkpoint import load_newest
+from girl.training.loop import DivergedError
+from girl.training.recipe import Recipe
+from girl.training.run import batch_of, pretrain
 
 RECIPE = Recipe().with_values({"hidden": 8, "epochs": 6, "save_every": 1, "clusters": 4})
 

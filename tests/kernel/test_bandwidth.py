@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import torch
-from conftest import normal, seeded
 
 from girl.kernel.bandwidth import squared_width
 from girl.kernel.rows import Rows
+from tests.helpers.samples import normal, seeded
 
 
 def test_mean_is_the_mean_over_all_pairs():

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from conftest import normal, seeded
 
 from girl.kernel.bandwidth import squared_width
 from girl.kernel.features import JITTER, fourier_map, kernel_matrix, nystrom_map, orthogonal_frequencies
 from girl.kernel.rows import Rows
+from tests.helpers.samples import normal, seeded
 
 
 def exact(x):

@@ -9,12 +9,12 @@ import weakref
 
 import pytest
 import torch
-from conftest import awkward, normal, seeded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
 from girl import KRLoss, kr_loss
+from tests.helpers.samples import awkward, normal, seeded
 
 BANDWIDTHS = ("mean", "median", 1.3)
 FEATURES = ("exact", "nystrom", "fourier")

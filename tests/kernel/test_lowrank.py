@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from conftest import normal, seeded
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from girl import KRLoss
+from tests.helpers.samples import normal, seeded
 
 
 class Largest(TorchDispatchMode):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from conftest import normal
 
 from girl.kernel.norm import column_scale, inflation, mean_norm, power_sums
+from tests.helpers.samples import normal
 
 
 def test_mean_of_column_norms():

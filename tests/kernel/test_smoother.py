@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from conftest import normal
 
 from girl.kernel.smoother import Clamp, Projection, Ridge, inverse_spd
+from tests.helpers.samples import normal
 
 SMOOTHERS = [Ridge(1e-2), Clamp(), Clamp(0.3), Projection(1e-2)]
 

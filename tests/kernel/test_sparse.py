@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import torch
-from conftest import normal
 
 from girl.kernel import sparse
+from tests.helpers.samples import normal
 
 
 def matrix():

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import torch
-from conftest import normal
 
 from girl.kernel.rows import Rows
 from girl.kernel.stream import stream
+from tests.helpers.samples import normal
 
 
 def test_stream_is_the_plain_sum_in_value_and_gradient():

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from girl.graph.features import Features
+from girl.graph.graph import Graph
 from girl.methods.base import Batch
-from girl.nn.features import Features
-from girl.nn.graph import Graph
 
 
 def communities(n=120, classes=3, d=24, directed=False):

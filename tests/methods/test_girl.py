@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from girl.errors import InputError
+from girl.graph.features import Features
 from girl.methods.base import Batch
 from girl.methods.girl import TARGETS, GIRLMethod, GIRLSettings
 from girl.nn.encoder import EncoderSettings
-from girl.nn.features import Features
 
 
 def method(whole, encoder=None, **settings):

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from torch.nn.functional import cosine_similarity, softplus
 
 from girl.errors import InputError
+from girl.methods.augment import WAYS, augmented
 from girl.methods.graphcl import GraphCL, GraphCLSettings, told_apart
 from girl.methods.infograph import InfoGraph, InfoGraphSettings
 from girl.methods.joao import JOAO, JOAOSettings, on_simplex
 from girl.methods.joaov2 import JOAOv2, JOAOv2Settings
 from girl.methods.registry import methods
 from girl.methods.simgrace import SimGRACE, SimGRACESettings
-from girl.methods.views import WAYS, augmented
 from girl.nn.encoder import EncoderSettings
-from girl.train.loop import fit
-from girl.train.recipe import Recipe, method_recipe
-from girl.train.run import embed_untrained, pretrain
-from girl.train.trainer import TrainSettings
+from girl.training.loop import fit
+from girl.training.recipe import Recipe, method_recipe
+from girl.training.run import embed_untrained, pretrain
+from girl.training.state import TrainSettings
 
 LEVEL = [name for name, entry in methods().items() if entry.level != "nodes"]
 

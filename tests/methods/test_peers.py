@@ -11,6 +11,8 @@ from scipy import integrate, special
 from torch.nn.functional import cosine_similarity, normalize
 
 from girl.errors import InputError
+from girl.graph.features import Features
+from girl.graph.graph import Graph
 from girl.methods import grace
 from girl.methods.base import Batch
 from girl.methods.bgcl import BGCL, BGCLSettings, divergence
@@ -22,8 +24,6 @@ from girl.methods.grace import GRACE, GRACESettings, contrast
 from girl.methods.graphmae import GraphMAE, GraphMAESettings
 from girl.methods.selene import SELENE, SELENESettings, agreement, shells, spectrum, walks
 from girl.nn.encoder import EncoderSettings
-from girl.nn.features import Features
-from girl.nn.graph import Graph
 
 
 def made(kind, settings, whole, **encoder):

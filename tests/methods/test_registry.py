@@ -7,13 +7,13 @@ import torch
 
 from girl.errors import InputError
 from girl.methods import registry
-from girl.methods.encoded import EncoderMethod
+from girl.methods.encoder_method import EncoderMethod
 from girl.methods.registry import MethodEntry, find_method, method_of, methods
 from girl.nn.encoder import EncoderSettings
-from girl.train.loop import fit
-from girl.train.recipe import Recipe, method_recipe
-from girl.train.run import embed_untrained, load_run, pretrain, untrained
-from girl.train.trainer import TrainSettings
+from girl.training.loop import fit
+from girl.training.recipe import Recipe, method_recipe
+from girl.training.run import embed_untrained, load_run, pretrain, untrained
+from girl.training.state import TrainSettings
 
 NAMES = [name for name, entry in methods().items() if entry.level != "graphs"]
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from girl.errors import InputError
+from girl.graph.features import Features
+from girl.graph.graph import Graph
 from girl.nn.classifier import Classifier, ClassifierSettings
-from girl.nn.features import Features
-from girl.nn.graph import Graph
 
 
 @pytest.fixture

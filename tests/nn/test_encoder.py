@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from girl.errors import InputError
-from girl.nn.convolution import CONVS
+from girl.graph.features import Features
+from girl.graph.graph import Graph
+from girl.nn.convolutions import CONVS
 from girl.nn.encoder import Encoder, EncoderSettings, _chunks
-from girl.nn.features import Features
-from girl.nn.graph import Graph
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from torch.utils.checkpoint import checkpoint
 from torch_geometric.nn import GAT, GCN, GIN, GCNConv, GraphSAGE, SAGEConv
 
 from girl import KRLoss, KRRegularizer
-from girl.kernel.check import NotFiniteError
+from girl.graph.features import Features
+from girl.graph.graph import Graph
+from girl.kernel.checks import NotFiniteError
 from girl.nn.encoder import Encoder, EncoderSettings
-from girl.nn.features import Features
-from girl.nn.graph import Graph
 
 N, D, CLASSES = 60, 8, 3
 

@@ -20,24 +20,44 @@ from girl.errors import InputError
 __all__ = ["app", "main"]
 
 
-def _told(module: str, function: str) -> str:
-    """A command's docstring up to its arguments, without an import: `girl --help` does not wait for the libraries."""
-    tree = ast.parse((resources.files("girl.cli") / f"{module}.py").read_text(encoding="utf-8"))
+def _help(module: str, function: str) -> str:
+    """A command's docstring up to its arguments, read without an import: `girl --help` does not load torch."""
+    package, _, name = module.rpartition(".")
+    tree = ast.parse((resources.files(package) / f"{name}.py").read_text(encoding="utf-8"))
     found = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
     return (ast.get_docstring(found) or "").split("\n\nArgs:")[0]
 
 
-for _app, _commands in (
-    (app, "demo:demo embed:embed embed:report pretrain:pretrain pretrain:evaluate search:search"),
-    (app, "methods:methods train:train train:diagnose rho:rho doctor:doctor"),
+#: Commands by the function that each one is. The laboratory's are named here and imported only when they are run.
+_COMMANDS = (
+    (
+        app,
+        "girl.cli.demo:demo",
+        "girl.cli.embed:embed",
+        "girl.cli.embed:report",
+        "girl.cli.pretrain:pretrain",
+        "girl.cli.pretrain:evaluate",
+        "girl.lab.commands.search:search",
+        "girl.cli.methods:methods",
+        "girl.cli.train:train",
+        "girl.cli.train:diagnose",
+        "girl.cli.rho:rho",
+        "girl.cli.doctor:doctor",
+    ),
     (
         reproduce,
-        "synthetic:synthetic reproduce:nodes reproduce:graphs reproduce:checks reproduce:ablation reproduce:objective "
-        "reproduce:depth",
+        "girl.lab.commands.synthetic:synthetic",
+        "girl.lab.commands.reproduce:nodes",
+        "girl.lab.commands.reproduce:graphs",
+        "girl.lab.commands.reproduce:checks",
+        "girl.lab.commands.reproduce:ablation",
+        "girl.lab.commands.reproduce:objective",
+        "girl.lab.commands.reproduce:depth",
     ),
-):
-    for _command in _commands.split():
-        _app.command(f"girl.cli.{_command}", help=_told(*_command.split(":")))
+)
+for _app, *_commands in _COMMANDS:
+    for _command in _commands:
+        _app.command(_command, help=_help(*_command.split(":")))
 app.command(
     "girl.cli.datasets:datasets",
     help="The named graphs: list them, fetch or export one, or make a stand-in for one.",

@@ -12,7 +12,7 @@ from girl.cli.app import DATA, OUT, RUN, say
 from girl.cli.app import out as console
 
 if TYPE_CHECKING:
-    from girl.data.dataset import NodeDataset
+    from girl.datasets.dataset import NodeDataset
 
 datasets = App(name="datasets", help="The named graphs: list them, fetch or export one, or make a stand-in for one.")
 
@@ -29,8 +29,8 @@ def show(*, data_root: DataRoot = None, mirror: Mirror = None) -> None:
         data_root: folder of fetched data; GIRL_DATA, or the user's cache folder, if not given.
         mirror: folder of raw files to copy from; GIRL_MIRROR if not given.
     """
-    from girl.data import store
     from girl.datasets import DATASETS
+    from girl.datasets import cache as store
 
     root, source = store.cache_root(data_root), store.mirror_root(mirror)
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))  # as narrow as 80 columns, the longest name included
@@ -118,7 +118,7 @@ def export(
         mirror: folder of raw files to copy from; GIRL_MIRROR if not given.
     """
     from girl import datasets as named
-    from girl.data.export import export_graph
+    from girl.tables.export import export_graph
 
     found = named.load(name, data_root, mirror)
     edges, nodes, *graphs = export_graph(found, out or Path(found.name))

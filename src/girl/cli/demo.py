@@ -21,7 +21,7 @@ def demo(*, out: Annotated[Path, Parameter(group=OUT)] = Path("girl-demo")) -> N
     Args:
         out: folder for the embeddings, the picture and the run.
     """
-    from girl.experiments.demo import PROTOCOL, SPLITS, run_demo
+    from girl.api.demo import PROTOCOL, SPLITS, run_demo
 
     made = run_demo(out, console)
     table = Table("representation", "test accuracy", title=f"linear probe, {PROTOCOL}, {SPLITS} splits")

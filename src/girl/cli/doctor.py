@@ -21,7 +21,7 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", group=OUT, negat
     Args:
         as_json: print the findings as JSON, for a bug report.
     """
-    from girl.doctor import examine
+    from girl.api.doctor import examine
 
     marks = {"well": "[green]well [/green]", "note": "[yellow]note [/yellow]", "fault": "[red]fault[/red]"}
     found = []

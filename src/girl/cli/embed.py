@@ -74,10 +74,10 @@ def embed(
         objective: settings of the objective that do.
         train: settings of the training that do.
     """
-    from girl.data.usergraph import InputSettings
-    from girl.embedding import embed as embed_graph
-    from girl.train.run import device_of
-    from girl.train.world import joined
+    from girl.api.embed import embed as embed_graph
+    from girl.tables.user_graph import InputSettings
+    from girl.training.distributed import joined
+    from girl.training.run import device_of
 
     folder = run or Path("runs") / (edges.name or edges.resolve().name).split(".")[0]
     values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in given(reading).items()}
@@ -133,7 +133,7 @@ def report(
         data_root: where named datasets are kept.
         mirror: a folder of raw files to copy from instead of downloading.
     """
-    from girl.report.runs import report_run
+    from girl.reporting.run_report import report_run
 
     path = report_run(run, out=out, root=data_root, mirror=mirror)
     say(f"report: {path} (opens in any browser)")

@@ -10,14 +10,14 @@ from typing import Annotated, Any, get_origin, get_type_hints
 from cyclopts import Group, Parameter
 from docstring_parser import parse_from_object
 
-from girl.data.usergraph import InputSettings
 from girl.errors import InputError
 from girl.methods.girl import GIRLSettings
 from girl.nn.classifier import ClassifierSettings
 from girl.nn.encoder import EncoderSettings
-from girl.train.supervised import TRAINING as TRAINING_OF_LABELS
-from girl.train.supervised import RegularizerSettings
-from girl.train.trainer import TrainSettings
+from girl.tables.user_graph import InputSettings
+from girl.training.state import TrainSettings
+from girl.training.supervised import TRAINING as TRAINING_OF_LABELS
+from girl.training.supervised import RegularizerSettings
 
 COLUMNS = Group("Columns", sort_key=0.5)
 ENCODER = Group("Encoder", sort_key=3)

@@ -24,7 +24,7 @@ from girl.cli.options import (
 from girl.errors import InputError
 
 if TYPE_CHECKING:
-    from girl.data.dataset import NodeDataset
+    from girl.datasets.dataset import NodeDataset
 
 
 def pretrain(
@@ -75,13 +75,13 @@ def pretrain(
         train: settings of the training that do.
     """
     from girl import datasets, splits
+    from girl.console import phase
     from girl.nn.encoder import shared as shared_encoder
-    from girl.phases import phase
-    from girl.train.kept import kept_batch, kept_part
-    from girl.train.recipe import find_recipe, method_recipe
-    from girl.train.run import device_of, save_embedding
-    from girl.train.run import pretrain as run_pretrain
-    from girl.train.world import joined
+    from girl.training.cached_batch import kept_batch, kept_part
+    from girl.training.distributed import joined
+    from girl.training.recipe import find_recipe, method_recipe
+    from girl.training.run import device_of, save_embedding
+    from girl.training.run import pretrain as run_pretrain
 
     name = datasets.describe(dataset).name
     if recipe in ("tuned", "default"):
@@ -143,10 +143,10 @@ def evaluate(
     """
     from girl import datasets
     from girl import splits as rules
-    from girl.evaluate.run import controls, score_splits
+    from girl.evaluation.scores import controls, score_splits
     from girl.files import write_json
-    from girl.train.kept import kept_batch, kept_part
-    from girl.train.run import embed_untrained, fingerprint, load_run
+    from girl.training.cached_batch import kept_batch, kept_part
+    from girl.training.run import embed_untrained, fingerprint, load_run
 
     if splits < 1:
         raise InputError(f"--splits: given {splits}, expected at least 1")

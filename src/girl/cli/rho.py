@@ -39,8 +39,8 @@ def rho(
         seed: fixes every random choice.
         as_json: print one JSON object instead of a table.
     """
-    from girl.data.matrix import read_matrix
     from girl.kernel.estimate import estimate
+    from girl.tables.matrix import read_matrix
 
     samples, targets = read_matrix(x, x_columns), read_matrix(y, y_columns)
     try:

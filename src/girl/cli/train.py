@@ -59,11 +59,11 @@ def train(
         training: how it is trained.
     """
     from girl import datasets, splits
-    from girl.evaluate.supervised import train_on
     from girl.files import write_json
-    from girl.train.run import device_of
-    from girl.train.supervised import SupervisedRecipe
-    from girl.train.world import joined
+    from girl.training.distributed import joined
+    from girl.training.run import device_of
+    from girl.training.supervised import SupervisedRecipe
+    from girl.training.train_on import train_on
 
     recipe = SupervisedRecipe().with_values(given(regularizer, model, training), "command line")
     kind, depth = recipe.regularizer.regularizer, recipe.model.depth
@@ -116,9 +116,9 @@ def diagnose(
         data_root: where datasets are kept.
         mirror: a folder of raw files to copy from instead of downloading.
     """
-    from girl.evaluate.diagnose import diagnose_run
+    from girl.evaluation.diagnosis import diagnose_run
     from girl.files import write_json
-    from girl.report.diagnosis import draw_diagnosis
+    from girl.reporting.diagnosis import draw_diagnosis
 
     found = [diagnose_run(run, nodes, data_root, mirror) for run in runs]
     picture = draw_diagnosis(found, out)

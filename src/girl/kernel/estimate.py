@@ -15,7 +15,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from girl.kernel.check import all_equal, check_finite, check_samples, check_spread, check_target
+from girl.kernel.checks import all_equal, check_finite, check_samples, check_spread, check_target
 from girl.kernel.features import nystrom_map
 from girl.kernel.norm import SATURATED
 from girl.kernel.rows import Rows

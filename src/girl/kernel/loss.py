@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.distributed import ProcessGroup
 
 from girl.kernel.bandwidth import BANDWIDTHS, Bandwidth, squared_width
-from girl.kernel.check import (
+from girl.kernel.checks import (
     NotFiniteError,
     all_equal,
     check_choice,
@@ -22,11 +22,11 @@ from girl.kernel.check import (
     check_truth,
     check_whole,
 )
+from girl.kernel.distributed import Ranks
 from girl.kernel.exact import exact_rho
 from girl.kernel.features import FEATURES, LANDMARKS, Drawn, Features, Landmarks, fourier_map, nystrom_map
 from girl.kernel.lowrank import lowrank_rho
 from girl.kernel.precision import wide, working
-from girl.kernel.ranks import Ranks
 from girl.kernel.rows import Rows, rows_of_all
 from girl.kernel.smoother import SMOOTHERS, SmootherName
 

@@ -3,7 +3,7 @@ r"""ρ̂ from features Φ (n x r), streaming over chunks of rows: O(nr(d + r + m
 Two passes. The first sums :math:`C = \Phi^\top\Phi` and :math:`\Phi^\top Y`, which give the core :math:`M = g(C)` and
 the fit :math:`B = M\Phi^\top Y` (r x m). The second sums the residuals: row i of :math:`Y - \Phi B`, divided for
 leave-one-out by :math:`1 - H_{ii} = 1 - \phi_i^\top M \phi_i`. Every sum is over rows, so chunks are exact, and so is a
-sum over processes: with :class:`~girl.kernel.ranks.Ranks` each pass ends with one.
+sum over processes: with :class:`~girl.kernel.distributed.Ranks` each pass ends with one.
 
 One chunk keeps its features for both passes and for the way back; several compute them anew each time, which costs
 arithmetic and saves memory. In-sample ridge residuals of one chunk are a single step, with a shorter way back.
@@ -20,9 +20,9 @@ from girl.kernel.features import FeatureMap
 from girl.kernel.insample import ridge_sums
 from girl.kernel.norm import inflation, mean_norm, power_sums
 from girl.kernel.precision import wide
+from girl.kernel.products import gram, own_weight
 from girl.kernel.rows import Rows
 from girl.kernel.smoother import Ridge, Smoother
-from girl.kernel.steps import gram, own_weight
 from girl.kernel.stream import stream
 from girl.kernel.target import MomentsTarget, Target, hold
 

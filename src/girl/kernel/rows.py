@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from girl.kernel.distributed import Ranks
 from girl.kernel.precision import wide, working
-from girl.kernel.ranks import Ranks
 
 #: Rows are far from the origin if the mean row's squared length is more than this share of the rows' mean one. Nearer,
 #: not centring them first costs a digit of the products and two of the sums of squares, of the seven that there are.

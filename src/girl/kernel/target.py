@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from girl.kernel import sparse
+from girl.kernel.distributed import Ranks
 from girl.kernel.norm import largest_entries, mean_norm, power_sums
 from girl.kernel.precision import wide
-from girl.kernel.ranks import Ranks
+from girl.kernel.products import residual_sums
 from girl.kernel.rows import Rows
-from girl.kernel.steps import residual_sums
 
 
 class DenseTarget:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from girl.kernel.ranks import Ranks
+from girl.graph.features import Features
+from girl.graph.graph import Graph
+from girl.kernel.distributed import Ranks
 from girl.nn.encoder import Pooling
-from girl.nn.features import Features
-from girl.nn.graph import Graph
 
 
 @dataclass(frozen=True)

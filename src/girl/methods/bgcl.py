@@ -9,15 +9,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from girl.errors import InputError
-from girl.kernel.check import check_number, check_whole
+from girl.graph.features import WeighedFeatures
+from girl.graph.graph import WeighedGraph
+from girl.kernel.checks import check_number, check_whole
+from girl.methods.augment import drawn
 from girl.methods.base import Batch
-from girl.methods.encoded import EncoderMethod
+from girl.methods.encoder_method import EncoderMethod
 from girl.methods.grace import contrast
-from girl.methods.views import drawn
-from girl.nn.convolution import Linear
+from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
-from girl.nn.features import WeighedFeatures
-from girl.nn.graph import WeighedGraph
 
 #: The number of Euler and Mascheroni.
 EULER = 0.5772156649015329

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from girl.errors import InputError
-from girl.kernel.check import check_number, check_whole
+from girl.kernel.checks import check_number, check_whole
+from girl.methods.augment import view
 from girl.methods.base import Batch
-from girl.methods.encoded import EncoderMethod
-from girl.methods.views import view
-from girl.nn.convolution import Linear
+from girl.methods.encoder_method import EncoderMethod
+from girl.nn.convolutions import Linear
 from girl.nn.encoder import Encoder, EncoderSettings
 
 

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.kernel.check import check_number
+from girl.kernel.checks import check_number
+from girl.methods.augment import view
 from girl.methods.base import Batch
-from girl.methods.encoded import EncoderMethod
-from girl.methods.views import view
+from girl.methods.encoder_method import EncoderMethod
 from girl.nn.encoder import EncoderSettings
 
 

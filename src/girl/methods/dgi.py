@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from girl.methods.augment import corrupted
 from girl.methods.base import Batch
-from girl.methods.encoded import EncoderMethod
-from girl.methods.views import corrupted
+from girl.methods.encoder_method import EncoderMethod
 from girl.nn.encoder import EncoderSettings
 
 

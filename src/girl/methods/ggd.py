@@ -9,11 +9,11 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from girl.errors import InputError
-from girl.kernel.check import check_number, check_whole
+from girl.kernel.checks import check_number, check_whole
+from girl.methods.augment import corrupted, view
 from girl.methods.base import Batch
-from girl.methods.encoded import EncoderMethod
-from girl.methods.views import corrupted, view
-from girl.nn.convolution import Linear
+from girl.methods.encoder_method import EncoderMethod
+from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
 
 

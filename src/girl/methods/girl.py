@@ -10,19 +10,19 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
+from girl.graph.sparse_matrix import take_rows
+from girl.graph.subspace import BLOCK, columns_passed, principal_components
 from girl.kernel.bandwidth import BANDWIDTHS
-from girl.kernel.check import check_choice, check_number, check_whole
+from girl.kernel.checks import check_choice, check_number, check_whole
+from girl.kernel.distributed import Ranks
 from girl.kernel.features import FEATURES
 from girl.kernel.features import Features as KernelFeatures
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
-from girl.kernel.ranks import Ranks
 from girl.kernel.smoother import SMOOTHERS, SmootherName
 from girl.kernel.sparse import csr
 from girl.methods.base import Batch, Needs
-from girl.methods.compress import BLOCK, columns_passed, principal_components
-from girl.methods.encoded import FLOAT, PER_COMPONENTS, EncoderMethod
+from girl.methods.encoder_method import FLOAT, PER_COMPONENTS, EncoderMethod
 from girl.nn.encoder import EncoderSettings
-from girl.nn.operator import take_rows
 
 Target = Literal["input", "neighbour", "mean", "features", "walk", "around", "smooth"]
 TARGETS = get_args(Target)

@@ -10,11 +10,11 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from girl.errors import InputError
-from girl.kernel.check import check_number, check_whole
+from girl.kernel.checks import check_number, check_whole
+from girl.methods.augment import drawn, view
 from girl.methods.base import Batch, Needs
-from girl.methods.encoded import FLOAT, EncoderMethod
-from girl.methods.views import drawn, view
-from girl.nn.convolution import Linear
+from girl.methods.encoder_method import FLOAT, EncoderMethod
+from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
 
 #: Nodes whose likeness to all others is in memory at a time.

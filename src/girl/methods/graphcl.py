@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from girl.errors import InputError
-from girl.kernel.check import check_choice, check_number
+from girl.kernel.checks import check_choice, check_number
+from girl.methods.augment import WAYS, Way, augmented, members_of
 from girl.methods.base import Batch
-from girl.methods.encoded import EncoderMethod
-from girl.methods.views import WAYS, Way, augmented, members_of
-from girl.nn.convolution import Linear
+from girl.methods.encoder_method import EncoderMethod
+from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
 
 

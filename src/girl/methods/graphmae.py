@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from girl.errors import InputError
-from girl.kernel.check import check_number
+from girl.kernel.checks import check_number
 from girl.methods.base import Batch
-from girl.methods.encoded import EncoderMethod
-from girl.nn.convolution import Linear, convolution
+from girl.methods.encoder_method import EncoderMethod
+from girl.nn.convolutions import Linear, convolution
 from girl.nn.encoder import EncoderSettings
 
 

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from girl.methods.augment import members_of
 from girl.methods.base import Batch
-from girl.methods.encoded import EncoderMethod
+from girl.methods.encoder_method import EncoderMethod
 from girl.methods.graphcl import width_of
-from girl.methods.views import members_of
-from girl.nn.convolution import Linear
+from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
 
 

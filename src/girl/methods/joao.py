@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.kernel.check import check_number
+from girl.kernel.checks import check_number
+from girl.methods.augment import WAYS, Way
 from girl.methods.base import Batch
 from girl.methods.graphcl import GraphCL, GraphCLSettings
-from girl.methods.views import WAYS, Way
 from girl.nn.encoder import EncoderSettings
 
 

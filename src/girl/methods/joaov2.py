@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from girl.methods.augment import WAYS
 from girl.methods.graphcl import projector, width_of
 from girl.methods.joao import JOAO, JOAOSettings
-from girl.methods.views import WAYS
 from girl.nn.encoder import EncoderSettings
 
 

@@ -15,7 +15,7 @@ from girl.methods.bgcl import BGCL, BGCLSettings
 from girl.methods.bgrl import BGRL, BGRLSettings
 from girl.methods.ccassg import CCASSG, CCASSGSettings
 from girl.methods.dgi import DGI, DGISettings
-from girl.methods.encoded import EncoderMethod
+from girl.methods.encoder_method import EncoderMethod
 from girl.methods.ggd import GGD, GGDSettings
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.methods.grace import GRACE, GRACESettings
@@ -56,7 +56,7 @@ class MethodEntry:
 
 
 def _shipped(name: str) -> Callable[[], str]:
-    return lambda: resources.files("girl.configs.methods").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return lambda: resources.files("girl.methods.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8")
 
 
 _OWN = (

@@ -13,14 +13,14 @@ from scipy.sparse.linalg import eigsh
 from torch import Tensor, nn
 
 from girl.errors import InputError
-from girl.kernel.check import check_choice, check_number, check_whole
+from girl.graph.features import Features
+from girl.graph.graph import Graph
+from girl.kernel.checks import check_choice, check_number, check_whole
+from girl.methods.augment import drawn, view
 from girl.methods.base import Batch
-from girl.methods.encoded import EncoderMethod
-from girl.methods.views import drawn, view
-from girl.nn.convolution import Linear
+from girl.methods.encoder_method import EncoderMethod
+from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
-from girl.nn.features import Features
-from girl.nn.graph import Graph
 
 Structure = Literal["shells", "walks", "spectrum", "features"]
 STRUCTURES = get_args(Structure)

@@ -9,11 +9,11 @@ from torch import Tensor
 from torch.func import functional_call
 
 from girl.errors import InputError
-from girl.kernel.check import check_number
+from girl.kernel.checks import check_number
+from girl.methods.augment import members_of
 from girl.methods.base import Batch
-from girl.methods.encoded import EncoderMethod
+from girl.methods.encoder_method import EncoderMethod
 from girl.methods.graphcl import projector, told_apart, width_of
-from girl.methods.views import members_of
 from girl.nn.encoder import EncoderSettings
 
 

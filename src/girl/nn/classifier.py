@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from girl.errors import InputError
-from girl.kernel.check import check_choice, check_number, check_truth, check_whole
-from girl.nn.complete import CompleteGraph
-from girl.nn.convolution import ATTENTION, CONVS, Conv, Input
+from girl.graph.complete import CompleteGraph
+from girl.graph.features import NORMALISE, Features, Normalise
+from girl.graph.graph import Graph
+from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
+from girl.nn.convolutions import ATTENTION, CONVS, Conv, Input
 from girl.nn.encoder import CHUNK, Encoder, EncoderSettings
-from girl.nn.features import NORMALISE, Features, Normalise
-from girl.nn.graph import Graph
 
 
 @dataclass(frozen=True)

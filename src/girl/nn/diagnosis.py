@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from girl.kernel.check import EqualRowsError
+from girl.kernel.checks import EqualRowsError
 from girl.kernel.loss import KRLoss
 
 #: Nodes that the estimate is made from; more would change its third digit.

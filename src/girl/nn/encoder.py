@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 
 from girl.errors import InputError
-from girl.kernel.check import check_choice, check_number, check_truth, check_whole
-from girl.kernel.ranks import Ranks
-from girl.nn.convolution import ATTENTION, CONVS, Conv, Convolution, Input, Linear, convolution
-from girl.nn.features import NORMALISE, Features, Normalise
-from girl.nn.graph import Graph
-from girl.records import LATE
+from girl.graph.features import NORMALISE, Features, Normalise
+from girl.graph.graph import Graph
+from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
+from girl.kernel.distributed import Ranks
+from girl.nn.convolutions import ATTENTION, CONVS, Conv, Convolution, Input, Linear, convolution
+from girl.settings import LATE
 
 Activation = Literal["elu", "prelu", "relu", "none"]
 ACTIVATIONS = get_args(Activation)

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from girl.kernel.check import EqualRowsError, NotFiniteError, check_number, check_whole
+from girl.kernel.checks import EqualRowsError, NotFiniteError, check_number, check_whole
+from girl.kernel.distributed import Ranks
 from girl.kernel.features import Drawn
 from girl.kernel.loss import KRLoss
-from girl.kernel.ranks import Ranks
-from girl.nn.outputs import LayerOutputs, message_passing, named_layers
+from girl.nn.layer_outputs import LayerOutputs, message_passing, named_layers
 
 
 class KRRegularizer:

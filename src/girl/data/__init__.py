@@ -1,1 +1,0 @@
-"""What comes from files."""

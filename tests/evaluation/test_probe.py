@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from girl.errors import InputError
+from girl.evaluation import probe as module
+from girl.evaluation.probe import STRENGTHS, choose, probe
+from girl.kernel import sparse
+from girl.splits import Split
+
+N = 300
+NODES = torch.arange(N)
+SPLIT = Split(NODES[:100], NODES[100:200], NODES[200:])
+KINDS = ["linear", "mlp"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_classes_are_found_dense_and_sparse_alike(kind, blobs):
+    h, y = blobs(N, 20, spread=1.0)
+    h = h.where(h > h.median(), 0.0)
+    dense, thin = probe(h, y, SPLIT, kind), probe(h.to_sparse_csr(), y, SPLIT, kind)
+    assert dense.kind == kind
+    assert dense.metric == "accuracy"
+    assert dense.test > 0.8
+    assert abs(dense.test - thin.test) <= 0.02
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_holds_nothing(kind, blobs):
+    h, _ = blobs(N, 10)
+    y = torch.randint(0, 2, (N,), generator=torch.Generator().manual_seed(1))
+    assert abs(probe(h, y, SPLIT, kind).test - 0.5) < 0.2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_several_labels_are_scored_by_micro_f1(kind, blobs):
+    h, y = blobs(N, 20, spread=0.5)
+    labels = torch.stack([y == 0, y >= 2, torch.ones(N, dtype=torch.bool), torch.zeros(N, dtype=torch.bool)], 1)
+    found = probe(h, labels.float(), SPLIT, kind, multilabel=True)
+    assert found.metric == "micro-F1"
+    assert found.test > 0.95
+
+
+def test_a_line_cannot_do_what_two_layers_can():
+    h = torch.randn(N, 2, generator=torch.Generator().manual_seed(0))
+    y = (h[:, 0] * h[:, 1] > 0).long()
+    assert probe(h, y, SPLIT, "linear").test < 0.75 < 0.85 < probe(h, y, SPLIT, "mlp").test
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_seed_gives_the_same_score(kind, blobs):
+    h, y = blobs(N, 20)
+    one, two = (probe(h, y, SPLIT, kind, seed=3) for _ in range(2))
+    assert (one.val, one.test, one.strength) == (two.val, two.test, two.strength)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_test_labels_change_nothing_but_the_test_score(kind, blobs):
+    h, y = blobs(N, 20)
+    other = y.clone()
+    other[SPLIT.test] = 0
+    one, two = probe(h, y, SPLIT, kind), probe(h, other, SPLIT, kind)
+    assert (one.val, one.strength) == (two.val, two.strength)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_class_without_training_nodes_is_never_predicted(kind, blobs):
+    h, y = blobs(N, 20, spread=0.3)
+    y = 2 * y  # 0, 2, 4, 6: names of classes need not be dense
+    y[SPLIT.train[y[SPLIT.train] == 2]] = 4
+    share = float((y[SPLIT.test] == 2).double().mean())
+    assert probe(h, y, SPLIT, kind).test <= 1 - share
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_representation_is_left_as_it_was(kind, dtype, blobs):
+    h, y = blobs(N, 20)
+    h = h.to(dtype)
+    before = h.clone()
+    probe(h, y, SPLIT, kind)
+    assert torch.equal(h, before)
+
+
+def test_large_batches_are_split(blobs, monkeypatch):
+    h, y = blobs(N, 20, spread=1.0)
+    monkeypatch.setattr("girl.evaluation.mlp.BATCH", 32)
+    assert probe(h, y, SPLIT, "mlp").test > 0.8
+    assert probe(h.to_sparse_csr(), y, SPLIT, "mlp").test > 0.8
+
+
+def test_wide_sparse_rows_stay_sparse(monkeypatch):
+    """Three thousand columns with twelve entries in each row."""
+    generator = torch.Generator().manual_seed(0)
+    y = torch.randint(0, 3, (N,), generator=generator)
+    words = torch.randint(0, 200, (N, 12), generator=generator) + 1000 * y[:, None] * (torch.arange(12) < 6)
+    crow = torch.arange(0, 12 * N + 1, 12)
+    h = sparse.csr(crow, words.sort(1).values.flatten(), torch.ones(12 * N), (N, 3000))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("made dense")
+
+    monkeypatch.setattr(torch.Tensor, "to_dense", refuse)
+    for kind in KINDS:
+        assert probe(h, y, SPLIT, kind).test > 0.5
+
+
+def test_a_strength_is_judged_with_its_neighbours():
+    assert choose([0.5, 0.5, 0.9, 0.5, 0.5, 0.8, 0.85, 0.8, 0.5]) == 6
+    assert choose([0.1, 0.7, 0.7, 0.7, 0.7, 0.1]) == 2
+    assert choose([0.7] * len(STRENGTHS)) == 0
+
+
+def test_validation_may_serve_as_test(blobs):
+    h, y = blobs(N, 20)
+    found = probe(h, y, Split(SPLIT.train, SPLIT.val, SPLIT.val))
+    assert found.val == found.test
+
+
+def test_half_decades():
+    assert len(STRENGTHS) == 15
+    assert STRENGTHS[2] / STRENGTHS[0] == pytest.approx(10)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"h": torch.rand(N)}, "n × d"),
+        ({"h": torch.full((N, 2), float("nan"))}, "diverged"),
+        ({"y": torch.zeros(N + 1)}, "one row for each row of h"),
+        ({"multilabel": True}, "multilabel=True"),
+        ({"h": torch.rand(N, 0)}, "at least one column"),
+        ({"h": torch.rand(N, 0), "kind": "mlp"}, "at least one column"),
+        ({"y": torch.zeros(N).long()}, "same label"),
+        ({"y": torch.full((N,), -1)}, "without a label"),
+        ({"y": (NODES % 2).float().where(NODES < N - 1, torch.nan)}, "test nodes without a label"),
+        ({"kind": "forest"}, "'linear', 'mlp' or 'svm'"),
+        ({"split": Split(NODES[:5], NODES[:0], NODES[5:])}, "no val nodes"),
+        ({"split": Split(NODES[:5], NODES[5:6], NODES + 1)}, "expected 0 to 299"),
+        ({"split": Split(NODES[:100], NODES[:100], NODES[:100])}, "100 train nodes that are val or test"),
+        ({"split": Split(NODES[:100], NODES[100:200], NODES[99:])}, "1 train nodes .* such as 99"),
+    ],
+)
+def test_mistakes_are_named(change, message):
+    given = {"h": torch.rand(N, 2), "y": NODES % 2, "split": SPLIT, "kind": "linear"} | change
+    with pytest.raises(InputError, match=message):
+        module.probe(**given)

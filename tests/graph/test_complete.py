@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from girl.errors import InputError
+from girl.graph.complete import CompleteGraph
+from girl.graph.features import Features
+from girl.graph.graph import Graph
+from girl.nn.convolutions import convolution
+
+
+def written_out(nodes: int) -> Graph:
+    return Graph.from_edges((~torch.eye(nodes, dtype=torch.bool)).nonzero().T, nodes)
+
+
+@pytest.mark.parametrize("conv", ["sage", "graphconv", "gcn", "gin"])
+@pytest.mark.parametrize("nodes", [1, 2, 40])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_layer_on_the_complete_graph_needs_no_edges(conv, nodes, first):
+    torch.manual_seed(0)
+    layer = convolution(conv, 6, 5, 1, 1, 0.1)
+    inputs = [torch.randn(nodes, 6).requires_grad_() for _ in range(2)]
+    inputs[1].data.copy_(inputs[0].data)
+    outs = []
+    for x, graph in zip(inputs, (CompleteGraph(nodes), written_out(nodes)), strict=True):
+        given = Features.of(x.detach(), "none") if first else x
+        outs.append(layer(given, graph))
+        if not first:
+            outs[-1].square().sum().backward()
+        rows = torch.tensor([nodes - 1, 0])
+        torch.testing.assert_close(layer(given, graph, rows), outs[-1][rows], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(*outs, rtol=1e-4, atol=1e-5)
+    if not first:
+        torch.testing.assert_close(inputs[0].grad, inputs[1].grad, rtol=1e-4, atol=1e-4)
+
+
+def test_a_million_nodes_hear_each_other():
+    """What would be 10¹² edges."""
+    z = torch.ones(1_000_000, 2)
+    torch.testing.assert_close(CompleteGraph(1_000_000).mean @ z, z)
+
+
+def test_attention_is_refused():
+    with pytest.raises(InputError, match="n² of them"):
+        convolution("gatv2", 4, 4, 2, 1, 0.1)(torch.ones(3, 4), CompleteGraph(3))
