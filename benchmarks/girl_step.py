@@ -81,7 +81,7 @@ class Bench:
         self.trainer = Trainer(self.method, self.recipe.train, torch.device("cpu"))
         self.batch, train = self.whole, self.recipe.train
         if parts:
-            first = members(partition(self.whole.graph, train.clusters, train.seed))[: train.per_batch]
+            first = members(partition(self.whole.graph, train.clusters, train.seed))[: train.batch_size]
             self.batch = self.whole.part(torch.cat(first).sort().values)
 
     def prepare(self) -> None:
@@ -123,7 +123,7 @@ def measure_steps(name: str, repeats: int, parts: bool) -> dict[str, Any]:
     return {
         "dataset": name,
         "stand_in": bench.dataset.stand_in,
-        "batch": f"{s.train.per_batch} of {s.train.clusters} parts" if parts else "whole graph",
+        "batch": f"{s.train.batch_size} of {s.train.clusters} parts" if parts else "whole graph",
         "nodes": bench.batch.size,
         "inputs": bench.batch.x.shape[1],
         "edges": int(bench.batch.graph.adjacency.values().numel()),

@@ -51,9 +51,9 @@ def measure(dataset: str, method: str, epochs: int) -> dict[str, Any]:
     loaded = resident()
     exact = forget_peak()
     model = untrained(whole.x.shape[1], recipe)
-    fit(model, whole, replace(recipe.train, epochs=1, limit=0.0))
+    fit(model, whole, replace(recipe.train, epochs=1, time_limit=0.0))
     started, cpu = time.perf_counter(), time.process_time()
-    history = fit(model, whole, replace(recipe.train, epochs=epochs, limit=0.0))
+    history = fit(model, whole, replace(recipe.train, epochs=epochs, time_limit=0.0))
     busy = (time.process_time() - cpu) / (time.perf_counter() - started)
     return {
         "dataset": dataset,

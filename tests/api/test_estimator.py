@@ -84,7 +84,7 @@ def test_saved_and_loaded_is_the_same(recipe, tmp_path):
 
 
 def test_sizes_of_rows_are_no_features_that_were_given(tmp_path):
-    fitted = GIRL(**(SMALL | {"options": {"normalise": "sized"}})).fit(graph())
+    fitted = GIRL(**(SMALL | {"options": {"normalize": "sized"}})).fit(graph())
     fitted.save(tmp_path / "model")
     again = GIRL.load(tmp_path / "model")
     assert again.n_features_in_ == fitted.n_features_in_ == graph().x.shape[1]

@@ -19,7 +19,7 @@ def test_every_method_has_a_number_to_come_close_to():
     made = checks.cells([], 2)
     assert len({cell.key for cell in made}) == len(made) == 2 * len(known)
     # Without the comparison's limit of time: the published recipe runs to its end.
-    assert all(not (cell.recipe or {})["train"].get("limit") for cell in made)
+    assert all(not (cell.recipe or {})["train"]["time_limit"] for cell in made)
     assert {cell.method for cell in checks.cells(["dgi"], 1)} == {"dgi"}
     with pytest.raises(InputError, match="given 'dig', expected one of dgi"):
         checks.cells(["dig"], 1)

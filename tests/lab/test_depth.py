@@ -33,7 +33,7 @@ def test_the_candidate_is_chosen_by_validation_on_the_pilot_alone():
 def test_kinds_differ_in_the_regulariser_only():
     recipes = {kind: depth.recipe_of("cora", kind, 6, 1.0, 1) for kind in depth.KINDS}
     assert len({(r.model, r.train) for r in recipes.values()}) == 1
-    assert recipes["kr"].regularizer.weight == recipes["wd"].regularizer.decay == 1.0
+    assert recipes["kr"].regularizer.weight == recipes["weight_decay"].regularizer.decay == 1.0
     assert depth.recipe_of("cora", "kr", 18, 1.0, 0).regularizer.watch == depth.WATCH
 
 
@@ -76,7 +76,7 @@ def test_the_study_runs_the_pilot_then_the_chosen_and_is_resumed(small, mirror, 
 def test_the_large_ones_run_on_stand_ins_of_their_raw_format(name, scale, metric, tmp_path, monkeypatch):
     monkeypatch.setattr(depth, "PLANS", {name: replace(depth.PLANS[name], epochs=1)})
     datasets.make_stand_in(name, tmp_path, scale=scale)
-    for kind in ("fa", "kr"):
+    for kind in ("fully_adjacent", "kr"):
         one = depth.cell(name, kind, 3, 1.0, 0)
         found = depth.Compute(tmp_path)(one)
         assert found["stand_in"]
@@ -94,4 +94,4 @@ def test_wrong_names_and_depths_are_told():
 def test_the_large_ones_have_the_batches_of_the_paper():
     for name in ("reddit", "reddit2", "ogbn-arxiv", "ogbn-products", "ppi"):
         recipe = depth.recipe_of(name, "kr", 3, 1.0, 0)
-        assert (recipe.train.clusters, recipe.train.per_batch) == (1500, 10)
+        assert (recipe.train.clusters, recipe.train.batch_size) == (1500, 10)

@@ -62,10 +62,10 @@ def test_every_method_has_the_same_time():
     assert {"dgi", "grace", "bgrl", "bgcl", "graphmae", "selene"} <= set(nodes.peers())
     assert "graphcl" not in nodes.peers()
     for cell in nodes.cells(["cora", "actor"], nodes.peers(), 1):
-        assert cell.recipe["train"]["limit"] == nodes.BUDGET
+        assert cell.recipe["train"]["time_limit"] == nodes.BUDGET
         assert cell.recipe["method"]["name"] == cell.method
     for cell in nodes.cells(["cora", "actor"], both(nodes.peers()), 1):
-        assert cell.recipe["train"]["limit"] == nodes.BUDGET
+        assert cell.recipe["train"]["time_limit"] == nodes.BUDGET
         if cell.method.endswith(SAME) and not find_method(cell.method.removesuffix(SAME)).needs:
             assert cell.recipe["encoder"] == nodes.recipe_of("girl", cell.dataset).to_dict()["encoder"]
 

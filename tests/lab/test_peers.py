@@ -27,7 +27,7 @@ def test_the_encoder_that_validates_better_on_the_first_seed_is_chosen():
 def test_nothing_but_the_encoder_differs():
     own, same = (peer_recipe(name, "cora", 7.0).to_dict() for name in both(["grace"]))
     assert own["train"] == same["train"]
-    assert own["train"]["limit"] == 7
+    assert own["train"]["time_limit"] == 7
     assert own["method"] == same["method"]
     assert same["encoder"] == method_recipe("girl", "cora").to_dict()["encoder"] != own["encoder"]
 

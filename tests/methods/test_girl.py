@@ -29,7 +29,7 @@ def losses(made, batch, seed=0):
 @pytest.mark.parametrize("at", ["last", "every"])
 def test_every_target_gives_a_share_and_a_gradient(target, at, graph_and_labels):
     whole, _ = graph_and_labels
-    made = method(whole, targets=(target,), at=at, rank=32, target_rank=8)
+    made = method(whole, targets=(target,), loss_at=at, rank=32, target_rank=8)
     terms = losses(made, whole)
     assert list(terms) == (["layer 1", "layer 2"] if at == "every" else ["layer 2"])
     assert all(0 < term.item() < 1.5 for term in terms.values())
@@ -37,7 +37,7 @@ def test_every_target_gives_a_share_and_a_gradient(target, at, graph_and_labels)
     assert all(p.grad is not None and p.grad.isfinite().all() for p in made.encoder.parameters())
 
 
-@pytest.mark.parametrize("target", ["features", "around", "smooth"])
+@pytest.mark.parametrize("target", ["features", "neighborhood", "smooth"])
 @pytest.mark.parametrize("target_rank", [0, 8])
 def test_sparse_and_dense_features_give_the_same_loss(target, target_rank, graph_and_labels):
     whole, _ = graph_and_labels
@@ -53,7 +53,7 @@ def test_sparse_and_dense_features_give_the_same_loss(target, target_rank, graph
 def test_greedy_layers_do_not_hear_of_each_other(graph_and_labels):
     whole, _ = graph_and_labels
     for mode in ("greedy", "joint"):
-        made = method(whole, targets=("input",), at="every", mode=mode, rank=32)
+        made = method(whole, targets=("input",), loss_at="every", mode=mode, rank=32)
         losses(made, whole)["layer 2"].backward()
         assert (made.encoder.convolutions[0].linear.weight.grad is None) == (mode == "greedy")
 

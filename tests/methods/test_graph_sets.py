@@ -72,7 +72,7 @@ def test_a_graph_is_represented_alone_as_in_the_set(readout, keep, set_of_graphs
     whole, _ = set_of_graphs
     recipe = Recipe().with_values(
         {"conv": "gin", "hidden": 8, "layers": 2, "output": "layers", "readout": readout, "keep": keep, "epochs": 2,
-         "per_batch": 8, "rank": 16, "target_rank": 4, "unit": False}
+         "batch_size": 8, "rank": 16, "target_rank": 4, "unit": False}
     )  # fmt: skip
     run = pretrain(whole, recipe)
     assert run.vectors.shape == (whole.count, run.method.width)
@@ -83,7 +83,7 @@ def test_a_graph_is_represented_alone_as_in_the_set(readout, keep, set_of_graphs
 def test_the_kernel_readout_has_a_rank_of_its_own_and_nodes_are_not_read(set_of_graphs):
     whole, _ = set_of_graphs
     recipe = Recipe().with_values(
-        {"hidden": 8, "readout": "kernel", "readout_rank": 21, "keep": 0.0, "epochs": 1, "per_batch": 8, "rank": 16,
+        {"hidden": 8, "readout": "kernel", "readout_rank": 21, "keep": 0.0, "epochs": 1, "batch_size": 8, "rank": 16,
          "target_rank": 4}
     )  # fmt: skip
     run = pretrain(whole, recipe)
@@ -100,14 +100,14 @@ def test_an_epoch_sees_every_graph_once(set_of_graphs):
     seen = []
     plain = method.losses
     method.losses = lambda batch, generator: (seen.append((batch.count, batch.size)), plain(batch, generator))[1]
-    fit(method, whole, TrainSettings(epochs=1, per_batch=10))
+    fit(method, whole, TrainSettings(epochs=1, batch_size=10))
     assert [count for count, _ in seen] == [10, 10, 4]
     assert sum(size for _, size in seen) == whole.size
 
 
 def test_nodes_are_lost_from_their_own_graphs_only(set_of_graphs):
     whole, _ = set_of_graphs
-    way = ways(whole, "same")
+    way = ways(whole, "identity")
     way[4] = WAYS.index("nodes")
     found = augmented(whole, way, 0.5, 0.2, seeded())
     before, after = torch.bincount(whole.graphs), torch.bincount(found.graphs, minlength=whole.count)
@@ -117,7 +117,7 @@ def test_nodes_are_lost_from_their_own_graphs_only(set_of_graphs):
 
 def test_edges_are_lost_both_ways_and_from_their_own_graphs_only(set_of_graphs):
     whole, _ = set_of_graphs
-    way = ways(whole, "same")
+    way = ways(whole, "identity")
     way[::3] = WAYS.index("edges")
     found = augmented(whole, way, 0.5, 0.2, seeded())
     dense, old = found.graph.adjacency.to_dense(), whole.graph.adjacency.to_dense()
@@ -144,7 +144,7 @@ def test_features_are_random_at_some_nodes(set_of_graphs):
     changed = (found.x.dense() != whole.x.dense()).any(1)
     sizes = torch.bincount(whole.graphs)
     assert torch.equal(torch.bincount(whole.graphs[changed], minlength=whole.count), sizes // 2)
-    same = augmented(whole, ways(whole, "same"), 0.5, 0.2, seeded())
+    same = augmented(whole, ways(whole, "identity"), 0.5, 0.2, seeded())
     assert same.x is whole.x
     assert same.graph is whole.graph
 
@@ -170,9 +170,9 @@ def test_the_projection_is_the_nearest_point_of_the_simplex(values):
 
 def test_joao_moves_towards_hard_ways_and_stays_on_the_simplex(set_of_graphs):
     whole, _ = set_of_graphs
-    method = made(JOAO, JOAOSettings(evenness=0.0), whole)
+    method = made(JOAO, JOAOSettings(gamma=0.0), whole)
     torch.testing.assert_close(method.chances, torch.full((5,), 0.2))
-    hard = {"nodes": 0.1, "edges": 0.0, "subgraph": 0.3, "features": 0.0, "same": 0.0}
+    hard = {"nodes": 0.1, "edges": 0.0, "subgraph": 0.3, "features": 0.0, "identity": 0.0}
     method._contrast = lambda batch, way, generator: torch.tensor(hard[WAYS[int(way[0])]])
     method.after_epoch(lambda: iter([whole]), seeded())
     assert method.chances.sum().item() == pytest.approx(1)
@@ -180,7 +180,7 @@ def test_joao_moves_towards_hard_ways_and_stays_on_the_simplex(set_of_graphs):
     torch.testing.assert_close(method.chances, torch.tensor([0.22, 0.12, 0.42, 0.12, 0.12]))
     drawn = method._ways(whole, seeded())
     assert set(drawn.tolist()) <= set(range(5))
-    even = made(JOAO, JOAOSettings(evenness=1.0), whole)
+    even = made(JOAO, JOAOSettings(gamma=1.0), whole)
     even.chances.copy_(torch.tensor([1.0, 0, 0, 0, 0]))
     even._contrast = lambda batch, way, generator: torch.tensor(0.0)
     even.after_epoch(lambda: iter([whole]), seeded())
@@ -194,15 +194,15 @@ def test_joaov2_has_a_projector_for_each_way(set_of_graphs):
     found = method.project(h, torch.arange(5))
     for index, one in enumerate(method.projectors):
         torch.testing.assert_close(found[index], one(h[index : index + 1])[0])
-    torch.testing.assert_close(method.project(h, None), method.projectors[WAYS.index("same")](h))
+    torch.testing.assert_close(method.project(h, None), method.projectors[WAYS.index("identity")](h))
 
 
 def test_simgrace_disturbs_the_encoder_and_lets_no_gradient_through(set_of_graphs):
     whole, _ = set_of_graphs
-    method = made(SimGRACE, SimGRACESettings(disturbance=0.0), whole, norm="batch")
+    method = made(SimGRACE, SimGRACESettings(eta=0.0), whole, norm="batch")
     before = {name: value.clone() for name, value in method.encoder.named_buffers()}
     torch.testing.assert_close(method._disturbed(whole, seeded()), method.read(whole))
-    method = made(SimGRACE, SimGRACESettings(disturbance=1.0), whole, norm="batch")
+    method = made(SimGRACE, SimGRACESettings(eta=1.0), whole, norm="batch")
     weights = [p.clone() for p in method.encoder.parameters()]
     assert not torch.allclose(method._disturbed(whole, seeded()), method.read(whole))
     assert all(torch.equal(a, b) for a, b in zip(weights, method.encoder.parameters(), strict=True))
@@ -237,7 +237,7 @@ def test_infograph_is_its_formula(set_of_graphs):
 @pytest.mark.parametrize("name", LEVEL)
 def test_every_method_of_sets_learns_and_embeds_graphs(name, set_of_graphs):
     whole, _ = set_of_graphs
-    recipe = method_recipe(name, "mutag").with_values({"hidden": 8, "epochs": 3, "per_batch": 8})
+    recipe = method_recipe(name, "mutag").with_values({"hidden": 8, "epochs": 3, "batch_size": 8})
     if name == "girl":
         recipe = recipe.with_values({"rank": 16, "target_rank": 4})
     run = pretrain(whole, recipe)
@@ -253,10 +253,16 @@ def test_methods_of_sets_want_a_set(name, graph_and_labels):
 
 
 def test_ways_that_are_unknown_are_named():
-    for bad in ({"ways": ()}, {"ways": ("leaves",)}, {"share": 1.0}, {"kept": 0.0}, {"temperature": 0.0}):
+    for bad in (
+        {"augmentations": ()},
+        {"augmentations": ("leaves",)},
+        {"drop_rate": 1.0},
+        {"subgraph_rate": 0.0},
+        {"temperature": 0.0},
+    ):
         with pytest.raises(InputError, match=next(iter(bad))):
             GraphCLSettings(**bad)
-    with pytest.raises(InputError, match="evenness"):
-        JOAOSettings(evenness=-1.0)
-    with pytest.raises(InputError, match="disturbance"):
-        SimGRACESettings(disturbance=-1.0)
+    with pytest.raises(InputError, match="gamma"):
+        JOAOSettings(gamma=-1.0)
+    with pytest.raises(InputError, match="eta"):
+        SimGRACESettings(eta=-1.0)

@@ -64,7 +64,7 @@ def test_dgi_learns_to_tell_them_apart(graph_and_labels):
 
 def test_ggd_sums_a_linear_map_and_spreads_what_it_learned(graph_and_labels):
     whole, _ = graph_and_labels
-    method = made(GGD, GGDSettings(hide=0.0, reach=2), whole)
+    method = made(GGD, GGDSettings(drop_features=0.0, num_hops=2), whole)
     found = method.losses(whole, seeded())["groups"]
     scores = (method.encoder(whole.x, whole.graph)[-1] @ method.head.weight.sum(1)) + method.head.bias.sum()
     order = torch.randperm(whole.size, generator=seeded())
@@ -75,7 +75,7 @@ def test_ggd_sums_a_linear_map_and_spreads_what_it_learned(graph_and_labels):
     h = torch.randn(whole.size, 8, generator=seeded())
     twice = whole.graph.gcn @ (whole.graph.gcn @ h)
     torch.testing.assert_close(method.spread(h, whole), h + twice)
-    assert made(GGD, GGDSettings(reach=0), whole).spread(h, whole) is h
+    assert made(GGD, GGDSettings(num_hops=0), whole).spread(h, whole) is h
 
 
 def plain_contrast(u, v, temperature):
@@ -101,7 +101,9 @@ def test_grace_is_its_formula_in_chunks_of_any_size(chunk, monkeypatch):
 
 def test_grace_is_symmetric_in_its_views(graph_and_labels):
     whole, _ = graph_and_labels
-    method = made(GRACE, GRACESettings(hide_first=0.0, hide_second=0.0, drop_first=0.0, drop_second=0.0), whole)
+    method = made(
+        GRACE, GRACESettings(drop_features_1=0.0, drop_features_2=0.0, drop_edges_1=0.0, drop_edges_2=0.0), whole
+    )
     found = method.losses(whole, seeded())["contrast"]
     u = normalize(method.projector(method.encoder(whole.x, whole.graph)[-1]))
     torch.testing.assert_close(found, contrast(u, u, 0.4))
@@ -110,7 +112,9 @@ def test_grace_is_symmetric_in_its_views(graph_and_labels):
 
 def test_bgrl_predicts_the_copy_which_follows_without_a_gradient(graph_and_labels):
     whole, _ = graph_and_labels
-    method = made(BGRL, BGRLSettings(hide_first=0.0, hide_second=0.0, drop_first=0.0, drop_second=0.0), whole)
+    method = made(
+        BGRL, BGRLSettings(drop_features_1=0.0, drop_features_2=0.0, drop_edges_1=0.0, drop_edges_2=0.0), whole
+    )
     found = method.losses(whole, seeded())["bootstrap"]
     found.backward()
     predicted = method.predictor(method.encoder(whole.x, whole.graph)[-1])
@@ -128,7 +132,9 @@ def test_bgrl_predicts_the_copy_which_follows_without_a_gradient(graph_and_label
 
 def test_ccassg_is_its_formula(graph_and_labels):
     whole, _ = graph_and_labels
-    method = made(CCASSG, CCASSGSettings(hide=0.0, drop=0.0, decorrelation=0.1), whole, activation="none")
+    method = made(
+        CCASSG, CCASSGSettings(drop_features=0.0, drop_edges=0.0, decorrelation=0.1), whole, activation="none"
+    )
     found = method.losses(whole, seeded())
     h = method.encoder(whole.x, whole.graph)[-1]
     z = (h - h.mean(0)) / h.std(0, correction=0)
@@ -140,7 +146,7 @@ def test_ccassg_is_its_formula(graph_and_labels):
 
 def test_graphmae_rebuilds_hidden_nodes_which_are_hidden_twice(graph_and_labels):
     whole, _ = graph_and_labels
-    settings = GraphMAESettings(mask=0.4, noise=0.0, sharpness=2.0, dropout=0.0)
+    settings = GraphMAESettings(mask_rate=0.4, replace_rate=0.0, gamma=2.0, dropout=0.0)
     method = made(GraphMAE, settings, whole)
     with torch.no_grad():
         method.token.normal_(generator=seeded(1))
@@ -160,7 +166,7 @@ def test_graphmae_rebuilds_hidden_nodes_which_are_hidden_twice(graph_and_labels)
 
 def test_graphmae_shows_some_hidden_nodes_the_features_of_others(graph_and_labels):
     whole, _ = graph_and_labels
-    method = made(GraphMAE, GraphMAESettings(mask=0.5, noise=0.5, dropout=0.0), whole)
+    method = made(GraphMAE, GraphMAESettings(mask_rate=0.5, replace_rate=0.5, dropout=0.0), whole)
     with torch.no_grad():
         method.token.fill_(7.0)
     shown = []
@@ -235,7 +241,9 @@ def test_agreement_is_zero_for_equal_and_uncorrelated_columns():
 @pytest.mark.parametrize("structure", ["shells", "walks", "spectrum", "features"])
 def test_selene_has_two_channels(structure, graph_and_labels):
     whole, _ = graph_and_labels
-    method = made(SELENE, SELENESettings(structure=(structure,), code=4, channel=12), whole, norm="batch")
+    method = made(
+        SELENE, SELENESettings(structure=(structure,), code_dim=4, autoencoder_hidden=12), whole, norm="batch"
+    )
     method.prepare(whole, seeded())
     terms = method.losses(whole, seeded())
     assert set(terms) == {"rebuilt", "features", "places"}
@@ -254,12 +262,12 @@ def test_selene_has_two_channels(structure, graph_and_labels):
     ("settings", "values"),
     [
         (GRACESettings, {"temperature": 0.0}),
-        (GRACESettings, {"hide_first": 1.0}),
+        (GRACESettings, {"drop_features_1": 1.0}),
         (BGRLSettings, {"momentum": 2.0}),
         (BGCLSettings, {"samples": 0}),
-        (GraphMAESettings, {"mask": 0.0}),
-        (CCASSGSettings, {"drop": -1.0}),
-        (GGDSettings, {"reach": -1}),
+        (GraphMAESettings, {"mask_rate": 0.0}),
+        (CCASSGSettings, {"drop_edges": -1.0}),
+        (GGDSettings, {"num_hops": -1}),
         (SELENESettings, {"structure": ("nothing",)}),
         (SELENESettings, {"structure": ()}),
     ],

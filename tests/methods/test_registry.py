@@ -99,14 +99,6 @@ def test_what_is_learned_tells_communities_better_than_chance(name, graph_and_la
     assert (found == y[rest]).float().mean() > 0.6
 
 
-def test_records_of_girl_are_as_they_were():
-    found = Recipe().to_dict()
-    assert "name" not in found["method"]
-    assert not {"warmup", "limit"} & set(found["train"])
-    changed = Recipe().with_values({"warmup": 3}).to_dict()
-    assert changed["train"]["warmup"] == 3
-
-
 def test_unknown_methods_are_named_with_the_nearest():
     with pytest.raises(InputError, match="did you mean 'bgrl'"):
         find_method("BGRL2")

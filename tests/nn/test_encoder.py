@@ -24,7 +24,7 @@ def problem():
         {},
         {"norm": "layer", "skip": True},
         {"norm": "batch", "activation": "prelu"},
-        {"norm": "batch", "norm_last": True},
+        {"norm": "batch", "act_first": True},
     ],
 )
 def test_layer_by_layer_in_chunks_equals_at_once(conv, extra, problem):
@@ -38,7 +38,7 @@ def test_layer_by_layer_in_chunks_equals_at_once(conv, extra, problem):
 def test_the_norm_comes_before_the_activation_or_after_it(problem):
     settings = {"conv": "gin", "hidden": 8, "layers": 1, "norm": "batch", "activation": "relu"}
     (before,) = Encoder(20, EncoderSettings(**settings))(*problem)
-    (after,) = Encoder(20, EncoderSettings(**settings, norm_last=True))(*problem)
+    (after,) = Encoder(20, EncoderSettings(**settings, act_first=True))(*problem)
     assert bool((before >= 0).all())
     torch.testing.assert_close(after.mean(0), torch.zeros(8), atol=1e-5, rtol=0)
 

@@ -32,7 +32,7 @@ def graph(sparse=False, weighted=False):
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
 def test_a_kept_graph_is_the_graph(tmp_path, monkeypatch, sparse, weighted, directed):
-    data, settings = graph(sparse, weighted), EncoderSettings(normalise="zscore", directed=directed)
+    data, settings = graph(sparse, weighted), EncoderSettings(normalize="zscore", directed=directed)
     expected = batch_of(data, settings)
     nodes = torch.arange(0, 40, 3)
     part = seen_by(expected, nodes)
@@ -52,7 +52,7 @@ def test_another_graph_or_setting_is_another_file(tmp_path):
     kept_batch(data, EncoderSettings(), folder=tmp_path)
     kept_batch(data, EncoderSettings(hidden=7), folder=tmp_path)  # it does not change the graph
     assert len(list(tmp_path.iterdir())) == 1
-    kept_batch(data, EncoderSettings(normalise="none"), folder=tmp_path)
+    kept_batch(data, EncoderSettings(normalize="none"), folder=tmp_path)
     kept_batch(data, EncoderSettings(directed=True), folder=tmp_path)
     data.x[0, 0] += 1
     kept_batch(data, EncoderSettings(), folder=tmp_path)

@@ -44,7 +44,7 @@ class StoppedError(Exception):
 
 def learned(world, folder=None, stop=0, **values):
     """What GIRL learns from the set of graphs; interrupted after ``stop`` epochs, if they are any."""
-    train = {"epochs": 4, "per_batch": 4, "lr": 1e-2, "save_every": 1}
+    train = {"epochs": 4, "batch_size": 4, "lr": 1e-2, "save_every": 1}
     recipe = Recipe().with_values({**QUIET, "keep": 0.0, **train, **values})
     whole = batch_of(union(graphs()), recipe.encoder)
 
@@ -75,9 +75,9 @@ def components(count=8, nodes=24):
 def taught(world):
     """What a deep classifier learns, with KR on its layers."""
     data, labels = components()
-    settings = {"depth": 4, "hidden": 8, "dropout": 0.0, "rank": 16, "epochs": 3, "clusters": 8, "per_batch": 4}
+    settings = {"depth": 4, "hidden": 8, "dropout": 0.0, "rank": 16, "epochs": 3, "clusters": 8, "batch_size": 4}
     recipe = SupervisedRecipe().with_values(settings)
-    whole = batch_of(data, Recipe().with_values({"normalise": "none"}).encoder)
+    whole = batch_of(data, Recipe().with_values({"normalize": "none"}).encoder)
     of = (torch.arange(whole.size) // 24).tolist()
     assert len(set(zip(of, partition(whole.graph, 8, 0).tolist(), strict=True))) == 8  # METIS finds them
     method, history = learn(whole, labels, recipe, world=world)
@@ -107,7 +107,7 @@ def right(logits, y):
 
 
 #: Nothing is drawn for these but the frequencies of the kernel.
-FIXED = {"targets": ("input", "mean"), "at": "every", "rank": 8}
+FIXED = {"targets": ("input", "mean"), "loss_at": "every", "rank": 8}
 
 #: What each process draws for itself.
 LOUD = {"dropout": 0.5, "rows": 40, "targets": ("features", "walk")}
@@ -176,7 +176,7 @@ class Two(World):
     ("values", "message"),
     [
         ({"clusters": 0}, "clusters: given 0, the graph in one piece, with 2 processes"),
-        ({"clusters": 4, "per_batch": 1}, "per_batch: given 1 with 2 processes, expected at least 2"),
+        ({"clusters": 4, "batch_size": 1}, "batch_size: given 1 with 2 processes, expected at least 2"),
     ],
 )
 def test_batches_that_cannot_be_shared_are_refused(values, message):

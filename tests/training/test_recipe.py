@@ -1,24 +1,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 
 import pytest
 
 from girl.errors import InputError
 from girl.lab.nodes import PROTOCOLS
 from girl.training.recipe import Recipe, find_recipe, read_recipe, shipped, tuned_recipe
+from girl.training.state import TrainSettings
 
 
 @pytest.mark.parametrize("name", ["a.toml", "a.yaml", "a.json"])
 def test_a_file_says_what_differs_from_the_default(tmp_path, name):
     text = {
-        "a.toml": '[encoder]\nconv = "sage"\n[method]\ntargets = ["input", "neighbour"]\n[train]\nlr = 0.01\n',
-        "a.yaml": "encoder:\n  conv: sage\nmethod:\n  targets: [input, neighbour]\ntrain:\n  lr: 0.01\n",
-        "a.json": json.dumps({"conv": "sage", "targets": ["input", "neighbour"], "lr": 0.01}),  # without sections
+        "a.toml": '[encoder]\nconv = "sage"\n[method]\ntargets = ["input", "neighbor"]\n[train]\nlr = 0.01\n',
+        "a.yaml": "encoder:\n  conv: sage\nmethod:\n  targets: [input, neighbor]\ntrain:\n  lr: 0.01\n",
+        "a.json": json.dumps({"conv": "sage", "targets": ["input", "neighbor"], "lr": 0.01}),  # without sections
     }[name]
     (tmp_path / name).write_text(text)
     found = read_recipe(tmp_path / name)
-    assert (found.encoder.conv, found.method.targets, found.train.lr) == ("sage", ("input", "neighbour"), 0.01)
+    assert (found.encoder.conv, found.method.targets, found.train.lr) == ("sage", ("input", "neighbor"), 0.01)
     assert found.train.epochs == Recipe().train.epochs
 
 
@@ -55,6 +57,12 @@ def test_every_shipped_recipe_is_valid_and_every_table_has_one():
         find_recipe(name)
     assert set(PROTOCOLS) <= set(shipped())
     assert tuned_recipe("reddit") == Recipe()
+
+
+def test_a_record_names_the_method_and_lists_every_setting():
+    record = Recipe().to_dict()
+    assert record["method"]["name"] == "girl"
+    assert set(record["train"]) == {item.name for item in fields(TrainSettings)}
 
 
 def test_no_two_settings_share_a_name():

@@ -45,7 +45,7 @@ def with_kind(kind, **train):
     return replace(recipe, train=replace(recipe.train, **train))
 
 
-@pytest.mark.parametrize("kind", ["none", "wd", "fa", "kr"])
+@pytest.mark.parametrize("kind", ["none", "weight_decay", "fully_adjacent", "kr"])
 @pytest.mark.parametrize("several", [False, True])
 def test_every_kind_learns(kind, several):
     whole, labels, test = problem(several=several)
@@ -53,7 +53,7 @@ def test_every_kind_learns(kind, several):
     assert labels.score(method.embed(whole), test) > 0.6  # by chance 0.25
     assert len(history.scores) == len(history.epochs) == 50
     assert set(history.epochs[0]) == ({"cross-entropy", "KR"} if kind == "kr" else {"cross-entropy"})
-    assert method.model.settings.adjacent == (kind == "fa")
+    assert method.model.settings.fully_adjacent == (kind == "fully_adjacent")
 
 
 def test_the_weights_are_those_of_the_best_epoch():
@@ -70,11 +70,11 @@ def test_patience_is_that_of_the_validation_nodes():
     assert "no progress for 4 epochs" in history.stopped
 
 
-@pytest.mark.parametrize("kind", ["fa", "kr"])
+@pytest.mark.parametrize("kind", ["fully_adjacent", "kr"])
 @pytest.mark.parametrize("clusters", [0, 6])
 def test_resumed_equals_uninterrupted(kind, clusters, tmp_path):
     whole, labels, _ = problem()
-    recipe = with_kind(kind, clusters=clusters, per_batch=2)
+    recipe = with_kind(kind, clusters=clusters, batch_size=2)
     straight, history = learn(whole, labels, recipe)
     learn(whole, labels, replace(recipe, train=replace(recipe.train, epochs=7)), folder=tmp_path)
     resumed, again = learn(whole, labels, recipe, folder=tmp_path)

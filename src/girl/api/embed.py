@@ -66,7 +66,7 @@ class Embedded:
 
 def recipe_for(nodes: int) -> Recipe:
     """The default recipe for a user's graph of this size."""
-    values: dict[str, Any] = {"hidden": HIDDEN, "normalise": "none"}  # scales were set when columns were encoded
+    values: dict[str, Any] = {"hidden": HIDDEN, "normalize": "none"}  # scales were set when columns were encoded
     if nodes > WHOLE:
         clusters = round(nodes / PART)
         values |= {"clusters": clusters, "epochs": max(1, min(20, STEPS // clusters)), "save_every": 1}
@@ -265,5 +265,5 @@ def _recipe(recipe: str | Recipe, options: dict[str, Any], graph: UserGraph) -> 
         base = find_recipe("graphs") if graph.is_set else recipe_for(graph.data.num_nodes)
     else:
         base = recipe if isinstance(recipe, Recipe) else find_recipe(recipe)
-        base = base.with_values({"normalise": "none"})
+        base = base.with_values({"normalize": "none"})
     return base.with_values({"directed": graph.directed} | options, "options")

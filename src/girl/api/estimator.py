@@ -130,7 +130,7 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         if isinstance(params["recipe"], dict):
             params["recipe"] = Recipe().with_values(params["recipe"]["values"], str(path))
         made = cls(**params)
-        made.n_features_in_ = run.about["inputs"] - columns_beside(run.recipe.encoder.normalise)
+        made.n_features_in_ = run.about["inputs"] - columns_beside(run.recipe.encoder.normalize)
         return made._take(run)
 
     def _take(self, run: Run) -> Self:
@@ -155,7 +155,7 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         name = "graphs" if self.recipe == "default" and "graph" in graph else self.recipe
         base = name if isinstance(name, Recipe) else find_recipe(name)
         if "encoding" in graph:  # columns of a table, whose scales were set when they were encoded
-            base = base.with_values({"normalise": "none"})
+            base = base.with_values({"normalize": "none"})
         names = ("conv", "hidden", "layers", "epochs", "lr", "clusters")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return base.with_values(given | (self.options or {}), "GIRL").with_seed(self.seed)

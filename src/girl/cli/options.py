@@ -70,14 +70,14 @@ TrainOptions = _options(TrainSettings, "TrainOptions", TRAINING)
 GraphEncoderOptions = _options(EncoderSettings, "GraphEncoderOptions", ENCODER, without=["directed"])
 InputOptions = _options(InputSettings, "InputOptions", COLUMNS, said="")
 
-ModelOptions = _options(ClassifierSettings, "ModelOptions", MODEL, said=" Default: {}.", without=["adjacent"])
+ModelOptions = _options(ClassifierSettings, "ModelOptions", MODEL, said=" Default: {}.", without=["fully_adjacent"])
 RegularizerOptions = _options(RegularizerSettings, "RegularizerOptions", REGULARIZER, said=" Default: {}.")
 SupervisedOptions = _options(
     TrainSettings,
     "SupervisedOptions",
     TRAINING,
     said=" Default: {}.",
-    without=["progress", "weight_decay"],
+    without=["tol", "weight_decay"],
     of=TRAINING_OF_LABELS,
 )
 

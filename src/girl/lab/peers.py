@@ -29,7 +29,7 @@ def peer_recipe(method: str, dataset: str, limit: float) -> Recipe:
     But for what the method does not work without.
     """
     name = method.removesuffix(SAME)
-    found = method_recipe(name, dataset).with_values({"train": {"limit": limit}})
+    found = method_recipe(name, dataset).with_values({"train": {"time_limit": limit}})
     if method == name:
         return found
     encoder = method_recipe("girl", dataset).with_values({"encoder": find_method(name).needs}).encoder

@@ -13,7 +13,7 @@ from girl.graph.features import Features
 from girl.methods.base import Batch
 
 #: What may be done to a graph of a set.
-Way = Literal["nodes", "edges", "subgraph", "features", "same"]
+Way = Literal["nodes", "edges", "subgraph", "features", "identity"]
 WAYS: tuple[Way, ...] = get_args(Way)
 
 #: Steps from its first node that a subgraph may reach.

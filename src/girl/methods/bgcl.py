@@ -33,13 +33,13 @@ class BGCLSettings:
 
     temperature: float = 0.4
     """By what the cosines are divided."""
-    projector: int = 256
+    projector_hidden: int = 256
     """Width of the projector."""
     prior: float = 0.8
     """α of the rates' prior, Beta(α, 1)."""
     relaxation: float = 0.67
     """Temperature of the relaxed draws."""
-    divergence: float = 1e-3
+    kl_weight: float = 1e-3
     """Weight of the divergence from the prior."""
     samples: int = 8
     """Draws whose mean represents a node."""
@@ -50,8 +50,8 @@ class BGCLSettings:
         try:
             for name in ("temperature", "prior", "relaxation"):
                 check_number(name, getattr(self, name), 0, low_open=True)
-            check_number("divergence", self.divergence, 0)
-            check_whole("projector", self.projector, 1)
+            check_number("kl_weight", self.kl_weight, 0)
+            check_whole("projector_hidden", self.projector_hidden, 1)
             check_whole("samples", self.samples, 1)
             check_whole("rows", self.rows, 0)
         except ValueError as error:
@@ -78,7 +78,7 @@ class BGCL(EncoderMethod):
         super().__init__(inputs, encoder)
         self.settings = s = settings
         width = encoder.hidden
-        self.projector = nn.Sequential(Linear(width, s.projector), nn.ELU(), Linear(s.projector, width))
+        self.projector = nn.Sequential(Linear(width, s.projector_hidden), nn.ELU(), Linear(s.projector_hidden, width))
         # For each view: edges, features.
         self.a = nn.Parameter(torch.full((2, 2), START_A))
         self.b = nn.Parameter(torch.full((2, 2), START_B))
@@ -98,7 +98,7 @@ class BGCL(EncoderMethod):
             seen.append(functional.normalize(self.projector(h if rows is None else h[rows])))
         u, v = seen
         found = (contrast(u, v, s.temperature) + contrast(v, u, s.temperature)) / 2
-        return {"contrast": found, "rates": s.divergence * divergence(*self.shapes, s.prior).sum()}
+        return {"contrast": found, "rates": s.kl_weight * divergence(*self.shapes, s.prior).sum()}
 
     def _view(self, index: int, batch: Batch, generator: torch.Generator) -> list[Tensor]:
         """The layers of one view, drawn."""

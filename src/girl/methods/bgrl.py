@@ -22,25 +22,25 @@ from girl.nn.encoder import Encoder, EncoderSettings
 class BGRLSettings:
     """The two views, and how the copy follows."""
 
-    hide_first: float = 0.1
+    drop_features_1: float = 0.1
     """Share of the columns of the features hidden from the first view."""
-    hide_second: float = 0.2
+    drop_features_2: float = 0.2
     """Share of the columns of the features hidden from the second view."""
-    drop_first: float = 0.4
+    drop_edges_1: float = 0.4
     """Share of the edges that the first view lacks."""
-    drop_second: float = 0.1
+    drop_edges_2: float = 0.1
     """Share of the edges that the second view lacks."""
     momentum: float = 0.99
     """What the copy keeps of itself at a step, at first; it rises to 1."""
-    predictor: int = 512
+    predictor_hidden: int = 512
     """Width of the predictor."""
 
     def __post_init__(self) -> None:
         try:
-            for name in ("hide_first", "hide_second", "drop_first", "drop_second"):
+            for name in ("drop_features_1", "drop_features_2", "drop_edges_1", "drop_edges_2"):
                 check_number(name, getattr(self, name), 0, 1)
             check_number("momentum", self.momentum, 0, 1)
-            check_whole("predictor", self.predictor, 1)
+            check_whole("predictor_hidden", self.predictor_hidden, 1)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -61,15 +61,15 @@ class BGRL(EncoderMethod):
         super().__init__(inputs, encoder)
         self.settings = settings
         self.copy = Encoder(inputs, encoder).requires_grad_(False)
-        width = settings.predictor
+        width = settings.predictor_hidden
         self.predictor = nn.Sequential(Linear(encoder.hidden, width), nn.PReLU(), Linear(width, encoder.hidden))
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """The loss of predicting each view from the other."""
         s = self.settings
         views = (
-            view(batch, s.hide_first, s.drop_first, generator),
-            view(batch, s.hide_second, s.drop_second, generator),
+            view(batch, s.drop_features_1, s.drop_edges_1, generator),
+            view(batch, s.drop_features_2, s.drop_edges_2, generator),
         )
         predicted = [self.predictor(self.encoder(one.x, one.graph)[-1]) for one in views]
         with torch.no_grad():

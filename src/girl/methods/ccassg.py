@@ -19,17 +19,17 @@ from girl.nn.encoder import EncoderSettings
 class CCASSGSettings:
     """The views, and what correlated columns cost."""
 
-    hide: float = 0.2
+    drop_features: float = 0.2
     """Share of the columns of the features hidden from each view."""
-    drop: float = 0.3
+    drop_edges: float = 0.3
     """Share of the edges that each view lacks."""
     decorrelation: float = 1e-3
     """Weight of the term that keeps columns from repeating each other."""
 
     def __post_init__(self) -> None:
         try:
-            check_number("hide", self.hide, 0, 1)
-            check_number("drop", self.drop, 0, 1)
+            check_number("drop_features", self.drop_features, 0, 1)
+            check_number("drop_edges", self.drop_edges, 0, 1)
             check_number("decorrelation", self.decorrelation, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -54,7 +54,7 @@ class CCASSG(EncoderMethod):
         """How far the views differ, and how far columns repeat each other; per column, so that both are below 2."""
         s, found = self.settings, []
         for _ in range(2):
-            other = view(batch, s.hide, s.drop, generator)
+            other = view(batch, s.drop_features, s.drop_edges, generator)
             found.append(_standardised(self.encoder(other.x, other.graph)[-1]))
         n, width = found[0].shape
         identity = torch.eye(width, device=found[0].device)

@@ -21,15 +21,15 @@ from girl.nn.encoder import EncoderSettings
 class GGDSettings:
     """How features are hidden, and how far representations are spread at the end."""
 
-    hide: float = 0.2
+    drop_features: float = 0.2
     """Share of the columns of the features hidden at each step."""
-    reach: int = 5
+    num_hops: int = 5
     """Propagations of the representations that are added to them at the end; 0: none."""
 
     def __post_init__(self) -> None:
         try:
-            check_number("hide", self.hide, 0, 1)
-            check_whole("reach", self.reach, 0)
+            check_number("drop_features", self.drop_features, 0, 1)
+            check_whole("num_hops", self.num_hops, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -51,7 +51,7 @@ class GGD(EncoderMethod):
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """The cross-entropy of telling the groups apart."""
-        seen = view(batch, self.settings.hide, 0.0, generator)
+        seen = view(batch, self.settings.drop_features, 0.0, generator)
         groups = (seen, corrupted(seen, generator))
         scores = [self.head(self.encoder(group.x, group.graph)[-1]).sum(1) for group in groups]
         truth = torch.cat([torch.ones(batch.size), torch.zeros(batch.size)]).to(scores[0].device)
@@ -61,6 +61,6 @@ class GGD(EncoderMethod):
     def spread(self, layer: Tensor, whole: Batch) -> Tensor:
         """H + ÂᵏH."""
         z = layer
-        for _ in range(self.settings.reach):
+        for _ in range(self.settings.num_hops):
             z = whole.graph.gcn @ z
-        return layer + z if self.settings.reach else layer
+        return layer + z if self.settings.num_hops else layer

@@ -13,7 +13,7 @@ from girl.errors import InputError
 from girl.graph.sparse_matrix import take_rows
 from girl.graph.subspace import BLOCK, columns_passed, principal_components
 from girl.kernel.bandwidth import BANDWIDTHS
-from girl.kernel.checks import check_choice, check_number, check_whole
+from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
 from girl.kernel.distributed import Ranks
 from girl.kernel.features import FEATURES
 from girl.kernel.features import Features as KernelFeatures
@@ -24,10 +24,10 @@ from girl.methods.base import Batch, Needs
 from girl.methods.encoder_method import FLOAT, PER_COMPONENTS, EncoderMethod
 from girl.nn.encoder import EncoderSettings
 
-Target = Literal["input", "neighbour", "mean", "features", "walk", "around", "smooth"]
+Target = Literal["input", "neighbor", "mean", "features", "walk", "neighborhood", "smooth"]
 TARGETS = get_args(Target)
 #: Targets that depend on the features and the graph only: computed once.
-FIXED = ("features", "around", "smooth")
+FIXED = ("features", "neighborhood", "smooth")
 
 #: Power iterations of the smoothed features: at teleport 0.1, what is left out weighs 12 %, and is smoother still.
 SMOOTH_STEPS = 20
@@ -42,9 +42,9 @@ class GIRLSettings:
 
     targets: tuple[Target, ...] = ("features", "smooth")
     """What a layer explains. Of the features: features (the node's own), walk (those at the end of a random walk),
-    around (mean over the node and its neighbours), smooth (personalised PageRank). Of the layer's own input: input,
-    neighbour (of one random neighbour), mean (over the neighbours)."""
-    at: Literal["last", "every"] = "last"
+    neighborhood (mean over the node and its neighbours), smooth (personalised PageRank). Of the layer's own input:
+    input, neighbor (of one random neighbour), mean (over the neighbours)."""
+    loss_at: Literal["last", "every"] = "last"
     """Which layers explain: the last, or every one."""
     mode: Literal["joint", "greedy"] = "joint"
     """Whether gradients pass from layer to layer (joint) or are cut (greedy)."""
@@ -54,7 +54,7 @@ class GIRLSettings:
     """How far a target's columns are brought to the same spread: 0, each keeps its own; 1, all count the same."""
     smoothing: float = 0.1
     """Teleport probability of the target "smooth": the smaller, the farther it looks."""
-    walk: int = 2
+    walk_length: int = 2
     """Longest random walk of the target "walk"; lengths are drawn from 1 to this."""
     dropout: float = 0.5
     """Share of the features hidden from the encoder at each step."""
@@ -74,6 +74,12 @@ class GIRLSettings:
     """Strength of the smoother; by default 1e-3 for ridge, 1 for clamp, 1e-4 for projection."""
     residual: Residual = "loo"
     """Residuals: loo (leave-one-out) or insample."""
+    reduction: Literal["mean", "sum"] = "mean"
+    """How the terms of a layer's targets are combined: their mean, or their sum as in the paper."""
+    target_scaling: Literal["unit", "none"] = "unit"
+    """unit: the columns of a target are centered and scaled (see ``whiten``). none: targets are used as they are."""
+    detach_targets: bool = True
+    """Whether gradients stop at targets that are themselves layer outputs."""
 
     def __post_init__(self) -> None:
         try:
@@ -81,15 +87,18 @@ class GIRLSettings:
                 raise ValueError(f"targets: given none, expected one or more of {', '.join(TARGETS)}")
             for target in self.targets:
                 check_choice("targets", target, TARGETS)
-            check_choice("at", self.at, ("last", "every"))
+            check_choice("loss_at", self.loss_at, ("last", "every"))
             check_choice("mode", self.mode, ("joint", "greedy"))
             check_choice("kernel", self.kernel, FEATURES)
             check_choice("smoother", self.smoother, SMOOTHERS)
             check_choice("residual", self.residual, RESIDUALS)
+            check_choice("reduction", self.reduction, ("mean", "sum"))
+            check_choice("target_scaling", self.target_scaling, ("unit", "none"))
+            check_truth("detach_targets", self.detach_targets)
             if isinstance(self.bandwidth, str):
                 check_choice("bandwidth", self.bandwidth, BANDWIDTHS)
             check_whole("target_rank", self.target_rank, 0)
-            check_whole("walk", self.walk, 1)
+            check_whole("walk_length", self.walk_length, 1)
             check_whole("rows", self.rows, 0)
             check_whole("rank", self.rank, 1)
             check_number("smoothing", self.smoothing, 0, 1, low_open=True)
@@ -100,8 +109,10 @@ class GIRLSettings:
             self.kr_loss()  # it checks its own numbers
         except ValueError as error:
             raise InputError(str(error)) from error
-        if self.mode == "greedy" and self.at == "last":
-            raise InputError('at: given "last" with mode "greedy", expected "every": layers below would not be trained')
+        if self.mode == "greedy" and self.loss_at == "last":
+            raise InputError(
+                'loss_at: given "last" with mode "greedy", expected "every": layers below would not be trained'
+            )
 
     def kr_loss(self) -> KRLoss:
         """The loss that these settings describe."""
@@ -115,9 +126,9 @@ class GIRLMethod(EncoderMethod):
 
     .. math:: L = \sum_{l=1}^d \hat\rho(H^{(l-1)}|H^{(l)}) + \hat\rho(Z^{(l-1)}|H^{(l)}),
 
-    that is ``targets=("input", "neighbour"), at="every"``. By default the last layer explains the features themselves
-    and their smoothed version, seeing the features only in part: what it must find is what a node's surroundings have
-    in common, and no layer can pass by keeping everything.
+    that is ``targets=("input", "neighbor"), loss_at="every"``. By default the last layer explains the features
+    themselves and their smoothed version, seeing the features only in part: what it must find is what a node's
+    surroundings have in common, and no layer can pass by keeping everything.
 
     Targets are detached and scaled so that a term reads as the share of the target's spread that is lost: 0, all kept;
     1, nothing.
@@ -155,7 +166,7 @@ class GIRLMethod(EncoderMethod):
         fixed = FLOAT * whole.size * width
         written = FLOAT * whole.size * whole.x.shape[1] if self._written_out(whole) else 0
         rows = min(s.rows or nodes, nodes)
-        kernels = self.encoder.settings.layers if s.at == "every" else 1
+        kernels = self.encoder.settings.layers if s.loss_at == "every" else 1
         exact = s.kernel == "exact"
         kernel = 4 * FLOAT * PER_KERNEL * rows**2 if exact else FLOAT * PER_KERNEL * rows * s.rank
         return replace(
@@ -183,7 +194,7 @@ class GIRLMethod(EncoderMethod):
 
         def surroundings(z: Tensor, turned: bool = False) -> Tensor:
             match target:
-                case "around":
+                case "neighborhood":
                     return graph.looped.mean.t_matmul(z) if turned else graph.looped.mean @ z
                 case "smooth":
                     return graph.smooth(z, self.settings.smoothing, SMOOTH_STEPS, turned)
@@ -226,7 +237,7 @@ class GIRLMethod(EncoderMethod):
         rows = nodes if len(nodes) < batch.size else None
         outputs = self.encoder(seen, graph, rows, greedy=s.mode == "greedy")
         found = {}
-        for layer in range(count) if s.at == "every" else [count - 1]:
+        for layer in range(count) if s.loss_at == "every" else [count - 1]:
             output = outputs[layer] if layer == count - 1 or rows is None else outputs[layer][rows]
             targets = [self._target(t, layer, outputs, nodes, batch, generator) for t in s.targets]
             found[f"layer {layer + 1}"] = self.kr(output, *targets, generator=generator) / len(targets)
@@ -240,11 +251,13 @@ class GIRLMethod(EncoderMethod):
             return _take(whole, nodes if batch.nodes is None else batch.nodes[nodes])
         graph = batch.graph
         if target == "walk":
-            steps = int(torch.randint(1, self.settings.walk + 1, (), generator=generator, device=generator.device))
+            steps = int(
+                torch.randint(1, self.settings.walk_length + 1, (), generator=generator, device=generator.device)
+            )
             for _ in range(steps):
                 nodes = graph.neighbours(nodes, generator)
             return _scaled(batch.x.dense(nodes), self.settings.whiten, self._ranks)
-        if target == "neighbour":
+        if target == "neighbor":
             nodes = graph.neighbours(nodes, generator)
         if layer:
             below = outputs[layer - 1].detach()

@@ -25,27 +25,27 @@ CHUNK = 1024
 class GRACESettings:
     """The two views, and how strictly they are compared."""
 
-    hide_first: float = 0.3
+    drop_features_1: float = 0.3
     """Share of the columns of the features hidden from the first view."""
-    hide_second: float = 0.4
+    drop_features_2: float = 0.4
     """Share of the columns of the features hidden from the second view."""
-    drop_first: float = 0.2
+    drop_edges_1: float = 0.2
     """Share of the edges that the first view lacks."""
-    drop_second: float = 0.4
+    drop_edges_2: float = 0.4
     """Share of the edges that the second view lacks."""
     temperature: float = 0.4
     """By what the cosines are divided."""
-    projector: int = 256
+    projector_hidden: int = 256
     """Width of the projector."""
     rows: int = 0
     """Nodes drawn for the loss at each step, which is quadratic in them; 0: all."""
 
     def __post_init__(self) -> None:
         try:
-            for name in ("hide_first", "hide_second", "drop_first", "drop_second"):
+            for name in ("drop_features_1", "drop_features_2", "drop_edges_1", "drop_edges_2"):
                 check_number(name, getattr(self, name), 0, 1)
             check_number("temperature", self.temperature, 0, low_open=True)
-            check_whole("projector", self.projector, 1)
+            check_whole("projector_hidden", self.projector_hidden, 1)
             check_whole("rows", self.rows, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -69,7 +69,7 @@ class GRACE(EncoderMethod):
         super().__init__(inputs, encoder)
         self.settings = s = settings
         width = encoder.hidden
-        self.projector = nn.Sequential(Linear(width, s.projector), nn.ELU(), Linear(s.projector, width))
+        self.projector = nn.Sequential(Linear(width, s.projector_hidden), nn.ELU(), Linear(s.projector_hidden, width))
 
     def needs(self, whole: Batch, nodes: int) -> Needs:
         """Beside the encoder's: the likenesses of some nodes to all, and the way back through them."""
@@ -81,7 +81,7 @@ class GRACE(EncoderMethod):
         s = self.settings
         rows = drawn(batch, s.rows, generator)
         seen = []
-        for hide, drop in ((s.hide_first, s.drop_first), (s.hide_second, s.drop_second)):
+        for hide, drop in ((s.drop_features_1, s.drop_edges_1), (s.drop_features_2, s.drop_edges_2)):
             other = view(batch, hide, drop, generator)
             h = self.encoder(other.x, other.graph, rows)[-1]
             seen.append(functional.normalize(self.projector(h)))

@@ -21,23 +21,23 @@ from girl.nn.encoder import EncoderSettings
 class GraphCLSettings:
     """How graphs are augmented, and how strictly they are compared."""
 
-    ways: tuple[Way, ...] = ("nodes", "subgraph")
+    augmentations: tuple[Way, ...] = ("nodes", "subgraph")
     """What may happen to a graph: nodes or edges are lost, a subgraph is left, features are random, or nothing."""
-    share: float = 0.1
+    drop_rate: float = 0.1
     """Share of the nodes, edges or features that are lost."""
-    kept: float = 0.2
+    subgraph_rate: float = 0.2
     """Share of the nodes that are left in a subgraph."""
     temperature: float = 0.2
     """By what the cosines are divided."""
 
     def __post_init__(self) -> None:
         try:
-            if not self.ways:
-                raise ValueError(f"ways: given none, expected one or more of {', '.join(WAYS)}")
-            for way in self.ways:
-                check_choice("ways", way, WAYS)
-            check_number("share", self.share, 0, 1)
-            check_number("kept", self.kept, 0, 1, low_open=True)
+            if not self.augmentations:
+                raise ValueError(f"augmentations: given none, expected one or more of {', '.join(WAYS)}")
+            for way in self.augmentations:
+                check_choice("augmentations", way, WAYS)
+            check_number("drop_rate", self.drop_rate, 0, 1)
+            check_number("subgraph_rate", self.subgraph_rate, 0, 1, low_open=True)
             check_number("temperature", self.temperature, 0, low_open=True)
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -86,13 +86,13 @@ class GraphCL(EncoderMethod):
 
     def _ways(self, batch: Batch, generator: torch.Generator) -> Tensor:
         """A way for each graph, as its place in WAYS."""
-        known = torch.tensor([WAYS.index(way) for way in self.settings.ways], device=batch.x.device)
+        known = torch.tensor([WAYS.index(way) for way in self.settings.augmentations], device=batch.x.device)
         draw = torch.randint(len(known), (batch.count,), generator=generator, device=batch.x.device)
         return known[draw]
 
     def _contrast(self, batch: Batch, way: Tensor, generator: torch.Generator) -> Tensor:
         s = self.settings
-        other = augmented(batch, way, s.share, s.kept, generator)
+        other = augmented(batch, way, s.drop_rate, s.subgraph_rate, generator)
         anchor, view = self.project(self.read(batch), None), self.project(self.read(other), way)
         return told_apart(anchor, view, s.temperature)
 

@@ -20,20 +20,20 @@ from girl.nn.encoder import EncoderSettings
 class GraphMAESettings:
     """What is hidden, and how a rebuilt row is judged."""
 
-    mask: float = 0.5
+    mask_rate: float = 0.5
     """Share of the nodes whose features are hidden at each step."""
-    noise: float = 0.05
+    replace_rate: float = 0.05
     """Share of those that see another node's features instead."""
-    sharpness: float = 3.0
+    gamma: float = 3.0
     """γ: the power of the cosine error; above 1, what is nearly right counts less."""
     dropout: float = 0.2
     """Share of the remaining features hidden from the encoder at each step."""
 
     def __post_init__(self) -> None:
         try:
-            check_number("mask", self.mask, 0, 1, low_open=True)
-            check_number("noise", self.noise, 0, 1)
-            check_number("sharpness", self.sharpness, 1)
+            check_number("mask_rate", self.mask_rate, 0, 1, low_open=True)
+            check_number("replace_rate", self.replace_rate, 0, 1)
+            check_number("gamma", self.gamma, 1)
             check_number("dropout", self.dropout, 0, 1)
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -64,8 +64,8 @@ class GraphMAE(EncoderMethod):
         """The scaled cosine error of the hidden nodes."""
         s, n = self.settings, batch.size
         device = batch.x.device
-        hidden = torch.randperm(n, generator=generator, device=device)[: max(int(s.mask * n), 1)]
-        replaced, tokens = hidden.tensor_split([int(s.noise * len(hidden))])
+        hidden = torch.randperm(n, generator=generator, device=device)[: max(int(s.mask_rate * n), 1)]
+        replaced, tokens = hidden.tensor_split([int(s.replace_rate * len(hidden))])
         seen = batch.x
         if len(replaced):
             order = torch.arange(n, device=device)
@@ -76,4 +76,4 @@ class GraphMAE(EncoderMethod):
         code = code.index_fill(0, hidden, 0.0)
         rebuilt = self.decoder(code, batch.graph, hidden)
         error = 1 - cosine_similarity(rebuilt, batch.x.dense(hidden))
-        return {"rebuilt": error.clamp(min=0).pow(s.sharpness).mean()}
+        return {"rebuilt": error.clamp(min=0).pow(s.gamma).mean()}

@@ -21,19 +21,19 @@ from girl.nn.encoder import EncoderSettings
 class JOAOSettings(GraphCLSettings):
     """As GraphCL, with ways whose chances are learned."""
 
-    ways: tuple[Way, ...] = WAYS
+    augmentations: tuple[Way, ...] = WAYS
     """What may happen to a graph: nodes or edges are lost, a subgraph is left, features are random, or nothing."""
-    share: float = 0.2
+    drop_rate: float = 0.2
     """Share of the nodes, edges or features that are lost."""
-    kept: float = 0.8
+    subgraph_rate: float = 0.8
     """Share of the nodes that are left in a subgraph."""
-    evenness: float = 0.1
+    gamma: float = 0.1
     """γ: what keeps the chances from leaving the even ones."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         try:
-            check_number("evenness", self.evenness, 0)
+            check_number("gamma", self.gamma, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -52,12 +52,12 @@ class JOAO(GraphCL):
 
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: JOAOSettings) -> None:
         super().__init__(inputs, encoder, settings)
-        self.evenness = settings.evenness
-        count = len(settings.ways)
+        self.gamma = settings.gamma
+        count = len(settings.augmentations)
         self.register_buffer("chances", torch.full((count,), 1 / count))
 
     def _ways(self, batch: Batch, generator: torch.Generator) -> Tensor:
-        known = torch.tensor([WAYS.index(way) for way in self.settings.ways], device=batch.x.device)
+        known = torch.tensor([WAYS.index(way) for way in self.settings.augmentations], device=batch.x.device)
         return known[torch.multinomial(self.chances, batch.count, replacement=True, generator=generator)]
 
     @torch.no_grad()
@@ -68,12 +68,12 @@ class JOAO(GraphCL):
         if not some:
             return
         losses = []
-        for way in self.settings.ways:
+        for way in self.settings.augmentations:
             same = [torch.full((batch.count,), WAYS.index(way), device=batch.x.device) for batch in some]
             found = [self._contrast(batch, one, generator) for batch, one in zip(some, same, strict=True)]
             losses.append(torch.stack(found).mean())
         even = 1 / len(self.chances)
-        self.chances.copy_(on_simplex(self.chances + torch.stack(losses) - self.evenness * (self.chances - even)))
+        self.chances.copy_(on_simplex(self.chances + torch.stack(losses) - self.gamma * (self.chances - even)))
 
 
 def on_simplex(v: Tensor) -> Tensor:

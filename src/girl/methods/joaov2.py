@@ -21,18 +21,18 @@ class JOAOv2Settings(JOAOSettings):
 class JOAOv2(JOAO):
     """JOAO with a projector for each way (You et al., 2021), so that a way's traces do not reach the representation.
 
-    The graph as it is goes through that of the way "same" where there is one, else through the first.
+    The graph as it is goes through that of the way "identity" where there is one, else through the first.
     """
 
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: JOAOv2Settings) -> None:
         super().__init__(inputs, encoder, settings)
         del self.projector
-        self.projectors = nn.ModuleList(projector(width_of(encoder)) for _ in settings.ways)
+        self.projectors = nn.ModuleList(projector(width_of(encoder)) for _ in settings.augmentations)
 
     def project(self, h: Tensor, way: Tensor | None) -> Tensor:
         """The output of each way's projector."""
-        known = [WAYS.index(one) for one in self.settings.ways]
-        same = WAYS.index("same")
+        known = [WAYS.index(one) for one in self.settings.augmentations]
+        same = WAYS.index("identity")
         if way is None:
             found: Tensor = self.projectors[known.index(same) if same in known else 0](h)
             return found

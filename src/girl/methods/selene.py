@@ -36,13 +36,13 @@ class SELENESettings:
     structure: tuple[Structure, ...] = ("shells",)
     """What a node's place is told by: shells (how many nodes are 0 to 3 steps away), walks (how often random walks of 0
     to 3 steps end there), spectrum (32 eigenvectors of the adjacency matrix) or features (those of the nodes)."""
-    code: int = 16
+    code_dim: int = 16
     """Columns of each channel's code."""
-    channel: int = 256
+    autoencoder_hidden: int = 256
     """Width of the autoencoder of the features."""
-    hide: float = 0.1
+    drop_features: float = 0.1
     """Share of the columns hidden from each view."""
-    drop: float = 0.0
+    drop_edges: float = 0.0
     """Share of the edges that each view lacks."""
     rows: int = 4096
     """Nodes drawn for the autoencoder at each step; 0: all."""
@@ -53,10 +53,10 @@ class SELENESettings:
                 raise ValueError(f"structure: given none, expected one or more of {', '.join(STRUCTURES)}")
             for one in self.structure:
                 check_choice("structure", one, STRUCTURES)
-            for name, least in (("code", 1), ("channel", 1), ("rows", 0)):
+            for name, least in (("code_dim", 1), ("autoencoder_hidden", 1), ("rows", 0)):
                 check_whole(name, getattr(self, name), least)
-            check_number("hide", self.hide, 0, 1)
-            check_number("drop", self.drop, 0, 1)
+            check_number("drop_features", self.drop_features, 0, 1)
+            check_number("drop_edges", self.drop_edges, 0, 1)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -82,12 +82,15 @@ class SELENE(EncoderMethod):
         # Representations are the codes: nothing is kept beside them.
         super().__init__(sum(placed[one] for one in s.structure), replace(encoder, keep=0.0, output="last"))
         self.settings = s
-        self.first, self.norm = Linear(inputs, s.channel), nn.BatchNorm1d(s.channel)
-        self.code = Linear(s.channel, s.code)
+        self.first, self.norm = Linear(inputs, s.autoencoder_hidden), nn.BatchNorm1d(s.autoencoder_hidden)
+        self.code = Linear(s.autoencoder_hidden, s.code_dim)
         self.decoder = nn.Sequential(
-            Linear(s.code, s.channel), nn.BatchNorm1d(s.channel), nn.ReLU(), Linear(s.channel, inputs)
+            Linear(s.code_dim, s.autoencoder_hidden),
+            nn.BatchNorm1d(s.autoencoder_hidden),
+            nn.ReLU(),
+            Linear(s.autoencoder_hidden, inputs),
         )
-        self.head = nn.Sequential(Linear(encoder.hidden, encoder.hidden), nn.ReLU(), Linear(encoder.hidden, s.code))
+        self.head = nn.Sequential(Linear(encoder.hidden, encoder.hidden), nn.ReLU(), Linear(encoder.hidden, s.code_dim))
 
     def prepare(self, whole: Batch, generator: torch.Generator) -> None:
         """What tells each node's place."""
@@ -108,18 +111,18 @@ class SELENE(EncoderMethod):
         own = batch.x if rows is None else batch.x.rows(rows)
         wanted = own.dense()
         rebuilt = (self.decoder(self._code(own)) - wanted).square().mean() / wanted.square().mean().clamp(min=1e-12)
-        views = [self._code(own.hide_columns(s.hide, generator)) for _ in range(2)]
+        views = [self._code(own.hide_columns(s.drop_features, generator)) for _ in range(2)]
         placed = Batch(Features(dense=batch.of(self._place)), batch.graph)
         codes = []
         for _ in range(2):
-            other = view(placed, s.hide, s.drop, generator)
+            other = view(placed, s.drop_features, s.drop_edges, generator)
             codes.append(self.head(self.encoder(other.x, other.graph)[-1]))
         return {"rebuilt": rebuilt, "features": agreement(*views), "places": agreement(*codes)}
 
     @property
     def width(self) -> int:
         """Columns of a representation."""
-        return 2 * self.settings.code
+        return 2 * self.settings.code_dim
 
     def finish(self, whole: Batch) -> Tensor:
         """The representations; there is nothing to fix."""

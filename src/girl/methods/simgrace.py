@@ -21,14 +21,14 @@ from girl.nn.encoder import EncoderSettings
 class SimGRACESettings:
     """How far the encoder is disturbed, and how strictly graphs are compared."""
 
-    disturbance: float = 1.0
+    eta: float = 1.0
     """η: the spread of what is added to each weight, as a share of the weights' own."""
     temperature: float = 0.2
     """By what the cosines are divided."""
 
     def __post_init__(self) -> None:
         try:
-            check_number("disturbance", self.disturbance, 0)
+            check_number("eta", self.eta, 0)
             check_number("temperature", self.temperature, 0, low_open=True)
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -62,7 +62,7 @@ class SimGRACE(EncoderMethod):
         for name, weight in self.encoder.named_parameters():
             noise = torch.randn(weight.shape, generator=generator, device=weight.device)
             spread = weight.std() if weight.numel() > 1 else weight.new_zeros(())
-            weights[name] = weight + self.settings.disturbance * spread * noise
+            weights[name] = weight + self.settings.eta * spread * noise
         # What batch norm has seen must stay that of the encoder itself.
         weights |= {name: buffer.clone() for name, buffer in self.encoder.named_buffers()}
         layers = functional_call(self.encoder, weights, (batch.x, batch.graph))

@@ -32,26 +32,28 @@ class ClassifierSettings:
     """Number of fully connected layers that follow."""
     dropout: float = 0.1
     """Share of each layer's output that is hidden in training."""
-    normalise: Normalise = "none"
+    normalize: Normalise = "none"
     """Scaling of each node's features: none, l2 (length √d) or zscore (mean 0, spread 1)."""
     directed: bool = False
     """Whether messages follow the direction of the edges only."""
-    adjacent: bool = False
-    """Whether the last message-passing layer is fully adjacent: everyone hears everyone."""
+    fully_adjacent: bool = False
+    """Whether the last message-passing layer is fully fully_adjacent: everyone hears everyone."""
 
     def __post_init__(self) -> None:
         try:
             check_choice("conv", self.conv, CONVS)
-            check_choice("normalise", self.normalise, NORMALISE)
+            check_choice("normalize", self.normalize, NORMALISE)
             for name in ("depth", "hidden", "head"):
                 check_whole(name, getattr(self, name), 1)
             check_number("dropout", self.dropout, 0, 1)
-            for name in ("directed", "adjacent"):
+            for name in ("directed", "fully_adjacent"):
                 check_truth(name, getattr(self, name))
         except ValueError as error:
             raise InputError(str(error)) from error
-        if self.adjacent and self.conv in ATTENTION:
-            raise InputError("adjacent: a layer of attention weighs every edge, and a complete graph has n² of them")
+        if self.fully_adjacent and self.conv in ATTENTION:
+            raise InputError(
+                "fully_adjacent: a layer of attention weighs every edge, and a complete graph has n² of them"
+            )
 
     @property
     def encoder(self) -> EncoderSettings:
@@ -61,7 +63,7 @@ class ClassifierSettings:
             hidden=self.hidden,
             layers=self.depth,
             activation="relu",
-            normalise=self.normalise,
+            normalize=self.normalize,
             directed=self.directed,
             keep=0.0,
         )
@@ -101,7 +103,7 @@ class Classifier(nn.Module):
     def _heard(self, index: int, graph: Graph) -> Graph:
         """The graph that a layer runs on."""
         last = index == self.settings.depth - 1
-        return CompleteGraph(graph.nodes, graph.device) if last and self.settings.adjacent else graph
+        return CompleteGraph(graph.nodes, graph.device) if last and self.settings.fully_adjacent else graph
 
     def _drop(self, h: Tensor, generator: torch.Generator | None) -> Tensor:
         share = self.settings.dropout

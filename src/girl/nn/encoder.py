@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
 
@@ -18,7 +18,6 @@ from girl.graph.graph import Graph
 from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
 from girl.kernel.distributed import Ranks
 from girl.nn.convolutions import ATTENTION, CONVS, Conv, Convolution, Input, Linear, convolution
-from girl.settings import LATE
 
 Activation = Literal["elu", "prelu", "relu", "none"]
 ACTIVATIONS = get_args(Activation)
@@ -62,7 +61,7 @@ class EncoderSettings:
     """Propagations of an sgc or appnp layer."""
     teleport: float = 0.1
     """Share of its own signal that a node keeps at each propagation of an appnp layer."""
-    normalise: Normalise = "l2"
+    normalize: Normalise = "l2"
     """Scaling of each node's features: none, l2 (length √d), sized (l2, the size in columns of its own), sum (sizes
     that sum to 1) or zscore (mean 0, spread 1)."""
     directed: bool = False
@@ -74,14 +73,14 @@ class EncoderSettings:
     layers' spread; 0: they are left out."""
     unit: bool = True
     """Whether each part of a node's representation is scaled to length 1."""
-    readout: Readout = field(default="sum", metadata=LATE)
+    readout: Readout = "sum"
     """How the nodes' representations make that of their graph, in a set of graphs: sum, mean, max, or kernel (sums of
     kernel features, which tell where the nodes lie)."""
-    readout_width: float = field(default=1.0, metadata=LATE)
+    readout_width: float = 1.0
     """Width of the kernel readout, in means of the squared distances: the smaller, the finer."""
-    readout_rank: int = field(default=0, metadata=LATE)
+    readout_rank: int = 0
     """Columns of the kernel readout for each layer; 0: as many as the layer has."""
-    norm_last: bool = field(default=False, metadata=LATE)
+    act_first: bool = False
     """Whether the normalisation follows the activation, as in GraphCL's program, instead of coming before it."""
 
     def __post_init__(self) -> None:
@@ -89,7 +88,7 @@ class EncoderSettings:
             check_choice("conv", self.conv, CONVS)
             check_choice("activation", self.activation, ACTIVATIONS)
             check_choice("norm", self.norm, NORMS)
-            check_choice("normalise", self.normalise, NORMALISE)
+            check_choice("normalize", self.normalize, NORMALISE)
             check_choice("output", self.output, OUTPUTS)
             check_choice("readout", self.readout, READOUTS)
             for name in ("hidden", "layers", "heads", "hops"):
@@ -98,7 +97,7 @@ class EncoderSettings:
             check_number("teleport", self.teleport, 0, 1, low_open=True)
             check_number("keep", self.keep, 0, math.inf)
             check_number("readout_width", self.readout_width, 0, math.inf, low_open=True)
-            for name in ("skip", "directed", "unit", "norm_last"):
+            for name in ("skip", "directed", "unit", "act_first"):
                 check_truth(name, getattr(self, name))
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -161,7 +160,7 @@ class Encoder(nn.Module):
         conv = self.convolution(index)
         out = conv(x, graph, rows) if sources is None else conv.gather(sources, x, graph, rows)
         steps = (self.norms[index], self.activations[index])
-        for step in reversed(steps) if self.settings.norm_last else steps:
+        for step in reversed(steps) if self.settings.act_first else steps:
             out = step(out)
         if self.settings.skip and isinstance(x, Tensor):
             out = out + (x if rows is None else x[rows])

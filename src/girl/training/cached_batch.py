@@ -52,7 +52,7 @@ def kept_batch(
     edges = 0 if data.edge_index is None else data.edge_index.shape[1]
     if edges < KEPT or "graph" in data or data.x is None:
         return batch_of(data, settings, device)
-    key = _key([data.edge_index, data.edge_weight, data.x], [FORMAT, settings.directed, settings.normalise])
+    key = _key([data.edge_index, data.edge_weight, data.x], [FORMAT, settings.directed, settings.normalize])
     path = _place(folder, data.x.shape[0], edges, key)
     return world.in_turn(lambda: _kept(path, lambda: batch_of(data, settings))).to(device)
 

@@ -58,8 +58,8 @@ def fit(
         world: the processes that share every batch. The first writes and speaks; all end with the same weights.
     """
     _check_shared(whole, settings, world)
-    if settings.clusters > 1 and 2 * settings.clusters > whole.size * settings.per_batch:
-        most = whole.size * settings.per_batch // 2
+    if settings.clusters > 1 and 2 * settings.clusters > whole.size * settings.batch_size:
+        most = whole.size * settings.batch_size // 2
         raise InputError(
             f"clusters: given {settings.clusters:,} for {whole.size:,} nodes, expected at most {most:,}: "
             "one node alone explains nothing"
@@ -147,11 +147,11 @@ def _check_shared(whole: Batch, settings: TrainSettings, world: World) -> None:
     if whole.graphs is None and settings.clusters < 2:
         raise InputError(
             f"clusters: given {settings.clusters}, the graph in one piece, with {world.count} processes; expected "
-            f"parts to share out, such as --clusters {8 * world.count} --per-batch {world.count}"
+            f"parts to share out, such as --clusters {8 * world.count} --batch-size {world.count}"
         )
-    if settings.per_batch < world.count:
+    if settings.batch_size < world.count:
         raise InputError(
-            f"per_batch: given {settings.per_batch} with {world.count} processes, expected at least {world.count}: a "
+            f"batch_size: given {settings.batch_size} with {world.count} processes, expected at least {world.count}: a "
             "batch is shared out among them"
         )
 

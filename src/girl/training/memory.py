@@ -59,9 +59,9 @@ def peak(method: Method, whole: Batch, settings: TrainSettings, processes: int =
 def batch_nodes(whole: Batch, settings: TrainSettings) -> int:
     """Nodes of the largest batch, about."""
     if whole.graphs is not None:
-        share = UNEVEN * settings.per_batch / max(whole.count, 1)
+        share = UNEVEN * settings.batch_size / max(whole.count, 1)
     else:
-        share = UNEVEN * settings.per_batch / settings.clusters if settings.clusters > 1 else 1.0
+        share = UNEVEN * settings.batch_size / settings.clusters if settings.clusters > 1 else 1.0
     return math.ceil(whole.size * min(share, 1.0))
 
 
@@ -70,9 +70,9 @@ def _advice(method: Method, whole: Batch, settings: TrainSettings, free: float, 
     if whole.graphs is None:
         clusters = max(2, settings.clusters)
         while clusters * 50 < whole.size:
-            fewer = replace(settings, clusters=clusters, per_batch=processes)
+            fewer = replace(settings, clusters=clusters, batch_size=processes)
             if (wanted := peak(method, whole, fewer, processes)) is not None and wanted <= 0.8 * free:
-                told = f"--clusters {clusters} --per-batch {processes} takes {wanted / 1e9:.1f} GB"
+                told = f"--clusters {clusters} --batch-size {processes} takes {wanted / 1e9:.1f} GB"
                 return f"Cut the graph into parts: {told}"
             clusters *= 2
     needs = method.needs(whole, batch_nodes(whole, settings)) or Needs()
@@ -80,7 +80,7 @@ def _advice(method: Method, whole: Batch, settings: TrainSettings, free: float, 
         return "Prepare less: --target-rank 64 keeps fewer columns of every target, and --targets input none at all"
     if needs.result > needs.step:
         return "Represent nodes by fewer columns: --hidden 64"
-    return "Take smaller steps: --per-batch 1, fewer --rows or --rank, a smaller --hidden"
+    return "Take smaller steps: --batch-size 1, fewer --rows or --rank, a smaller --hidden"
 
 
 def available(device: torch.device) -> float:

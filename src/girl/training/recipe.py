@@ -43,10 +43,8 @@ class Recipe:
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Sections of plain values, as in a file."""
-        found = {section.name: plain(getattr(self, section.name)) for section in fields(self)}
-        if self.name != "girl":
-            found["method"] = {"name": self.name, **found["method"]}
-        return found
+        sections = {section.name: plain(getattr(self, section.name)) for section in fields(self)}
+        return sections | {"method": {"name": self.name, **sections["method"]}}
 
     def with_values(self, values: dict[str, Any], where: str = "recipe") -> Recipe:
         """With other values: sections (``{"train": {"lr": 0.01}}``), or settings by their own unique names.

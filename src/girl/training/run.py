@@ -90,7 +90,7 @@ def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str =
     count = 0
     if graphs is not None:
         count = data.graphs if "graphs" in data else len(data.y)
-    return Batch(Features.of(x, settings.normalise), graph, None, graphs, count).to(device)
+    return Batch(Features.of(x, settings.normalize), graph, None, graphs, count).to(device)
 
 
 def settle(recipe: Recipe, whole: Batch) -> Recipe:

@@ -17,11 +17,14 @@ from girl.errors import InputError
 from girl.kernel.checks import EqualRowsError, NotFiniteError, check_choice, check_number, check_whole
 from girl.methods.base import Batch, Method
 from girl.nn.encoder import shared
-from girl.settings import LATE
 from girl.training.distributed import ALONE, World
 
 SCHEDULES = ("constant", "cosine", "plateau")
-OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}
+OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
+    "adamw": torch.optim.AdamW,
+    "adam": torch.optim.Adam,
+    "sgd": torch.optim.SGD,
+}
 
 #: How much the running mean of the loss remembers: about ten epochs.
 MEMORY = 0.9
@@ -41,37 +44,45 @@ class TrainSettings:
     """How the learning rate goes: constant, cosine (to zero) or plateau (halved when the loss rests)."""
     clusters: int = 0
     """METIS parts of the graph; 0: the whole graph is one batch."""
-    per_batch: int = 1
+    batch_size: int = 1
     """METIS parts in a batch; of a set of graphs, graphs."""
     patience: int = 0
     """Epochs without progress after which training stops; 0: never. Progress is that of the loss's running mean, or,
     where labels are learned, of the score on validation nodes."""
-    progress: float = 1e-3
+    tol: float = 1e-3
     """What counts as progress: a fall by this share."""
     save_every: int = 10
     """Epochs between checkpoints."""
     seed: int = 0
     """Fixes every random choice."""
-    warmup: int = field(default=0, metadata=LATE)
+    warmup: int = 0
     """Epochs over which the learning rate rises to its value."""
-    limit: float = field(default=0.0, metadata=LATE)
+    time_limit: float = 0.0
     """Seconds of training after which it ends, at the end of an epoch; 0: none. Schedules are run through within them.
     What is learned then depends on the machine's speed."""
-    optimizer: Literal["adamw", "adam"] = field(default="adamw", metadata=LATE)
-    """What takes the steps: adamw draws all weights to zero alike, adam by a penalty in the loss, whose gradient it
-    scales as any other."""
+    optimizer: Literal["adamw", "adam", "sgd"] = "adamw"
+    """adamw (weight decay apart from the loss), adam (weight decay as a penalty in the loss) or sgd (plain: without
+    momentum)."""
 
     def __post_init__(self) -> None:
         try:
             check_choice("schedule", self.schedule, SCHEDULES)
             check_choice("optimizer", self.optimizer, tuple(OPTIMIZERS))
-            least = {"epochs": 0, "clusters": 0, "per_batch": 1, "patience": 0, "save_every": 1, "seed": 0, "warmup": 0}
+            least = {
+                "epochs": 0,
+                "clusters": 0,
+                "batch_size": 1,
+                "patience": 0,
+                "save_every": 1,
+                "seed": 0,
+                "warmup": 0,
+            }
             for name, low in least.items():
                 check_whole(name, getattr(self, name), low)
             check_number("lr", self.lr, 0, low_open=True)
             check_number("weight_decay", self.weight_decay, 0)
-            check_number("progress", self.progress, 0, 1)
-            check_number("limit", self.limit, 0)
+            check_number("tol", self.tol, 0, 1)
+            check_number("time_limit", self.time_limit, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -204,8 +215,8 @@ class Trainer:
             return
         drawn = torch.randperm(len(parts), generator=self.generator, device=self.generator.device)
         order = self.world.same(drawn).tolist()
-        for start in range(0, len(parts), self.settings.per_batch):
-            chosen = order[start : start + self.settings.per_batch]
+        for start in range(0, len(parts), self.settings.batch_size):
+            chosen = order[start : start + self.settings.batch_size]
             size = sum(len(parts[index]) for index in chosen)
             if size < 2:  # one node explains nothing
                 continue
@@ -236,7 +247,7 @@ class Trainer:
             if better:
                 self.best_weights = {name: tensor.clone() for name, tensor in self.method.state_dict().items()}
         else:
-            better = self.running < self.best * (1 - self.settings.progress) or math.isinf(self.best)
+            better = self.running < self.best * (1 - self.settings.tol) or math.isinf(self.best)
         if better:
             self.best, self.resting = self.running, 0
         else:
@@ -252,7 +263,7 @@ class Trainer:
         A rate that is to fall to zero, and is cut off half-way, leaves a worse state than a shorter schedule.
         """
         s = self.settings
-        spent = self.world.agree(min(self.history.seconds / s.limit, 1.0)) if s.limit else 0.0
+        spent = self.world.agree(min(self.history.seconds / s.time_limit, 1.0)) if s.time_limit else 0.0
         self.due = max(float(self.epoch), s.epochs * spent)
 
     def _set_rate(self) -> None:
@@ -276,8 +287,8 @@ class Trainer:
         if 0 < self.settings.patience <= self.resting:
             self.history.stopped = f"no progress for {self.resting} epochs"
             return True
-        if 0 < self.settings.limit <= self.history.seconds and self.epoch < self.settings.epochs:
-            self.history.stopped = f"{self.settings.limit:g} seconds are over"
+        if 0 < self.settings.time_limit <= self.history.seconds and self.epoch < self.settings.epochs:
+            self.history.stopped = f"{self.settings.time_limit:g} seconds are over"
             return True
         return self.epoch >= self.settings.epochs
 

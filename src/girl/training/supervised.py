@@ -29,7 +29,7 @@ from girl.training.memory import check_memory
 from girl.training.recipe import changed
 from girl.training.state import History, TrainSettings
 
-Kind = Literal["none", "wd", "fa", "kr"]
+Kind = Literal["none", "weight_decay", "fully_adjacent", "kr"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -38,11 +38,11 @@ class RegularizerSettings:
     """What keeps a deep classifier from losing the labels on the way."""
 
     regularizer: Kind = "kr"
-    """none; wd (weight decay); fa (the last message-passing layer is fully adjacent); kr (kernel regression)."""
+    """none; weight_decay; fully_adjacent (the last message-passing layer is fully adjacent); kr (kernel regression)."""
     weight: float = 1.0
     """λ of kr."""
     decay: float = 1e-3
-    """Weight decay of wd."""
+    """Weight decay of weight_decay."""
     rank: int = 128
     """Features of the kernel."""
     residual: Residual = "insample"
@@ -88,8 +88,10 @@ class SupervisedRecipe:
         kind = self.regularizer.regularizer
         return replace(
             self,
-            model=replace(self.model, adjacent=self.model.adjacent or kind == "fa"),
-            train=replace(self.train, weight_decay=self.regularizer.decay if kind == "wd" else self.train.weight_decay),
+            model=replace(self.model, fully_adjacent=self.model.fully_adjacent or kind == "fully_adjacent"),
+            train=replace(
+                self.train, weight_decay=self.regularizer.decay if kind == "weight_decay" else self.train.weight_decay
+            ),
         )
 
     def with_seed(self, seed: int) -> SupervisedRecipe:

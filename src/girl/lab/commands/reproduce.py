@@ -182,7 +182,8 @@ def depth(
     mirror: Mirror = None,
     depths: Annotated[list[int] | None, Parameter(group=RUN, consume_multiple=True, negative="")] = None,
     regularizers: Annotated[
-        list[Literal["none", "wd", "fa", "kr"]] | None, Parameter(group=RUN, consume_multiple=True, negative="")
+        list[Literal["none", "weight_decay", "fully_adjacent", "kr"]] | None,
+        Parameter(group=RUN, consume_multiple=True, negative=""),
     ] = None,
     seeds: Annotated[int | None, Parameter(group=RUN)] = None,
     jobs: Jobs = 1,
@@ -196,7 +197,7 @@ def depth(
         datasets: which of the datasets; Texas, Actor, Cora, PubMed, Photo, Computers and CS if not given. Reddit,
             Reddit2, ogbn-arxiv, ogbn-products and PPI by their names.
         depths: of 3, 6, 9, 12, 15 and 18, which; all if not given.
-        regularizers: of none, wd, fa and kr, which; all if not given.
+        regularizers: of none, weight_decay, fully_adjacent and kr, which; all if not given.
         seeds: at most this many; 10 splits of Texas and Actor and 5 seeds of the others if not given.
     """
     from girl.lab import depth as experiment
