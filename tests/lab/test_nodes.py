@@ -66,7 +66,7 @@ def test_every_method_has_the_same_time():
         assert cell.recipe["method"]["name"] == cell.method
     for cell in nodes.cells(["cora", "actor"], both(nodes.peers()), 1):
         assert cell.recipe["train"]["time_limit"] == nodes.BUDGET
-        if cell.method.endswith(SAME) and not find_method(cell.method.removesuffix(SAME)).needs:
+        if cell.method.endswith(SAME) and not find_method(cell.method.removesuffix(SAME)).required_encoder:
             assert cell.recipe["encoder"] == nodes.recipe_of("girl", cell.dataset).to_dict()["encoder"]
 
 

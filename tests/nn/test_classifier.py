@@ -28,7 +28,7 @@ def test_prediction_layer_by_layer_equals_at_once(conv, fully_adjacent, problem)
     found = model.predict(*problem)
     assert not found.requires_grad
     torch.testing.assert_close(found, model(*problem), rtol=1e-4, atol=1e-5)
-    *_, last = model.by_layer(*problem)
+    *_, last = model.iter_layers(*problem)
     torch.testing.assert_close(model.logits(last), found)
 
 

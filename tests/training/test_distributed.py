@@ -11,7 +11,7 @@ from girl.errors import InputError
 from girl.graph.partition import partition
 from girl.graph.union import union
 from girl.nn.convolutions import CONVS
-from girl.nn.encoder import shared
+from girl.nn.encoder import shared_encoders
 from girl.training.distributed import ALONE, World, joined
 from girl.training.recipe import Recipe
 from girl.training.run import batch_of, pretrain, untrained
@@ -95,7 +95,7 @@ def embedded(world):
             method = untrained(5, recipe)
             alone = method.finish(whole)
             again = untrained(5, recipe)
-            with shared(again, world.ranks):
+            with shared_encoders(again, world.ranks):
                 together = again.finish(whole)
             assert torch.equal(again.embed(whole), alone)  # the same scales, and by itself again
             found[conv, keep] = float((together - alone).abs().max())

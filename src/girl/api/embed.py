@@ -20,7 +20,7 @@ from girl.console import phase
 from girl.errors import InputError
 from girl.graph.compact import compact
 from girl.graph.structure import LARGE, STRUCTURES, Structure, StructureEncoding
-from girl.nn.encoder import shared
+from girl.nn.encoder import shared_encoders
 from girl.reporting.run_report import keep_inputs, report_run
 from girl.tables.embeddings import as_table, check_output, write_embeddings
 from girl.tables.encoding import Encoding
@@ -155,7 +155,7 @@ def embed(
         run = known
         whole = batch_of(data, run.recipe.encoder, device_of(device))
         run.method.to(whole.x.device)
-    with phase(console, "embedding"), shared(run.method, world.ranks):
+    with phase(console, "embedding"), shared_encoders(run.method, world.ranks):
         vectors = (run.embed(whole) if run.vectors is None else run.vectors).cpu().numpy()
         if half:
             vectors = vectors.astype(np.float16)

@@ -76,7 +76,7 @@ def pretrain(
     """
     from girl import datasets, splits
     from girl.console import phase
-    from girl.nn.encoder import shared as shared_encoder
+    from girl.nn.encoder import shared_encoders
     from girl.training.cached_batch import kept_batch, kept_part
     from girl.training.distributed import joined
     from girl.training.recipe import find_recipe, method_recipe
@@ -107,7 +107,7 @@ def pretrain(
             say(f"{found.title}: {graphs}{whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges")
         out = out or Path("runs") / found.name
         run = run_pretrain(part, full, out=out, resume=resume, about=about, console=console, world=world)
-        with shared_encoder(run.method, world.ranks):
+        with shared_encoders(run.method, world.ranks):
             vectors = run.vectors if part is whole and run.vectors is not None else run.embed(whole)
     if not world.first:
         return

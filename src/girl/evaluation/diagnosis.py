@@ -11,7 +11,7 @@ import torch
 from girl import datasets, splits
 from girl.errors import InputError
 from girl.methods.base import Batch
-from girl.nn.diagnosis import lost_share, lost_shares
+from girl.nn.diagnosis import unexplained_fraction, unexplained_fractions
 from girl.training.run import batch_of, load_folder, load_run
 from girl.training.supervised_run import load_supervised
 
@@ -57,7 +57,7 @@ def diagnose_run(
     whole: Batch = batch_of(found.data, settings)
     chosen = getattr(split, nodes)
     y = found.data.y
-    first = lost_share(whole.x.dense(chosen), y[chosen], torch.Generator().manual_seed(0))
+    first = unexplained_fraction(whole.x.dense(chosen), y[chosen], torch.Generator().manual_seed(0))
     supervised = config.get("kind") == "supervised"
-    layers = known.model.by_layer(whole.x, whole.graph) if supervised else other.method.by_layer(whole)
-    return Diagnosis(f"{found.title}: {title}", [first, *lost_shares(layers, y, chosen)], trace)
+    layers = known.model.iter_layers(whole.x, whole.graph) if supervised else other.method.iter_layers(whole)
+    return Diagnosis(f"{found.title}: {title}", [first, *unexplained_fractions(layers, y, chosen)], trace)

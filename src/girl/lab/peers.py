@@ -32,7 +32,7 @@ def peer_recipe(method: str, dataset: str, limit: float) -> Recipe:
     found = method_recipe(name, dataset).with_values({"train": {"time_limit": limit}})
     if method == name:
         return found
-    encoder = method_recipe("girl", dataset).with_values({"encoder": find_method(name).needs}).encoder
+    encoder = method_recipe("girl", dataset).with_values({"encoder": find_method(name).required_encoder}).encoder
     return replace(found, encoder=encoder)
 
 

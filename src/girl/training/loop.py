@@ -67,7 +67,7 @@ def fit(
     if folder is not None and world.first:
         folder.mkdir(parents=True, exist_ok=True)
     if world.ranks is not None:
-        method.share(world.ranks)
+        method.distribute(world.ranks)
     if not world.first:
         console = None
     with phase(console, "preparing what is to be explained"):
@@ -134,10 +134,10 @@ def _prepare(method: Method, whole: Batch, seed: int, world: World) -> None:
         method.prepare(whole, torch.Generator(whole.x.device).manual_seed(seed))
         return method.prepared()
 
-    if world.count == 1 or not method.hands_over or whole.x.device.type != "cpu":
+    if world.count == 1 or not method.shares_prepared or whole.x.device.type != "cpu":
         make()
     else:
-        method.take_prepared(shared_tensors(make, world))
+        method.load_prepared(shared_tensors(make, world))
 
 
 def _check_shared(whole: Batch, settings: TrainSettings, world: World) -> None:

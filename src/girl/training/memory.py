@@ -12,7 +12,8 @@ import psutil
 import torch
 
 from girl.errors import InputError
-from girl.methods.base import Batch, Method, Needs
+from girl.methods.base import Batch, Method
+from girl.methods.memory import MemoryEstimate
 from girl.training.state import TrainSettings
 
 #: Copies of the weights: themselves, gradients, two moments, the last good state of three of these, and a file's.
@@ -48,12 +49,12 @@ def check_memory(method: Method, whole: Batch, settings: TrainSettings, processe
 
 def peak(method: Method, whole: Batch, settings: TrainSettings, processes: int = 1) -> float | None:
     """Bytes beyond the graph at the worst moment of training, of all processes of a host; None if nobody has said."""
-    needs = method.needs(whole, -(-batch_nodes(whole, settings) // processes))
-    if needs is None:
+    estimate = method.memory(whole, -(-batch_nodes(whole, settings) // processes))
+    if estimate is None:
         return None
     weights = 4 * PER_WEIGHT * sum(parameter.numel() for parameter in method.parameters())
     # What is prepared is one memory for all processes.
-    return needs.kept + max(needs.preparing, processes * (weights + max(needs.step, needs.result)))
+    return estimate.persistent + max(estimate.prepare, processes * (weights + max(estimate.step, estimate.embed)))
 
 
 def batch_nodes(whole: Batch, settings: TrainSettings) -> int:
@@ -75,10 +76,10 @@ def _advice(method: Method, whole: Batch, settings: TrainSettings, free: float, 
                 told = f"--clusters {clusters} --batch-size {processes} takes {wanted / 1e9:.1f} GB"
                 return f"Cut the graph into parts: {told}"
             clusters *= 2
-    needs = method.needs(whole, batch_nodes(whole, settings)) or Needs()
-    if max(needs.kept, needs.preparing) > max(needs.step, needs.result):
+    estimate = method.memory(whole, batch_nodes(whole, settings)) or MemoryEstimate()
+    if max(estimate.persistent, estimate.prepare) > max(estimate.step, estimate.embed):
         return "Prepare less: --target-rank 64 keeps fewer columns of every target, and --targets input none at all"
-    if needs.result > needs.step:
+    if estimate.embed > estimate.step:
         return "Represent nodes by fewer columns: --hidden 64"
     return "Take smaller steps: --batch-size 1, fewer --rows or --rank, a smaller --hidden"
 

@@ -27,7 +27,7 @@ from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.girl import GIRLSettings
 from girl.methods.registry import method_of
-from girl.nn.encoder import EncoderSettings, shared
+from girl.nn.encoder import EncoderSettings, shared_encoders
 from girl.training.checkpoint import DamagedError, load, save
 from girl.training.distributed import ALONE, World
 from girl.training.loop import Resume, fit
@@ -141,9 +141,9 @@ def embed_weightless(whole: Batch, recipe: Recipe) -> Tensor:
     directions = torch.eye(d, device=whole.x.device) if hidden == d else None
     if directions is None:
         directions, _ = principal_directions(whole.x.__matmul__, whole.x.t_matmul, (n, d), hidden, generator)
-    method.encoder.set_maps(directions)
+    method.encoder.set_identity(directions)
     method.prepare(whole, generator)
-    return method.embed(whole)
+    return method.finish(whole)
 
 
 def seen_by(whole: Batch, nodes: Tensor) -> Batch:
@@ -204,7 +204,7 @@ def pretrain(
         watch=None if watch is None else partial(watch, method),
         world=world,
     )
-    with phase(console if world.first else None, "embedding"), shared(method, world.ranks):
+    with phase(console if world.first else None, "embedding"), shared_encoders(method, world.ranks):
         run = Run(recipe, method, about, history, method.finish(whole))
     if out is not None and world.first:
         save_run(run, out)

@@ -16,7 +16,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from girl.errors import InputError
 from girl.kernel.checks import EqualRowsError, NotFiniteError, check_choice, check_number, check_whole
 from girl.methods.base import Batch, Method
-from girl.nn.encoder import shared
+from girl.nn.encoder import shared_encoders
 from girl.training.distributed import ALONE, World
 
 SCHEDULES = ("constant", "cosine", "plateau")
@@ -226,7 +226,7 @@ class Trainer:
 
     def score(self, whole: Batch) -> float | None:
         """The method's score after an epoch; all processes work on it, and what the first finds counts."""
-        with shared(self.method, self.world.ranks):
+        with shared_encoders(self.method, self.world.ranks):
             found = self.method.score(whole)
         if self.world.count == 1:
             return found

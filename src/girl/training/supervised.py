@@ -16,11 +16,10 @@ from girl.errors import InputError
 from girl.kernel.checks import check_choice, check_number, check_whole
 from girl.kernel.distributed import Ranks
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
-from girl.methods.base import Batch, Method, Needs
-from girl.methods.encoder_method import FLOAT, batch_bytes, encoder_bytes
-from girl.methods.girl import PER_KERNEL
+from girl.methods.base import Batch, Method
+from girl.methods.memory import FLOAT, MemoryEstimate, batch_bytes, kernel_bytes, layer_bytes
 from girl.nn.classifier import Classifier, ClassifierSettings
-from girl.nn.diagnosis import lost_shares
+from girl.nn.diagnosis import unexplained_fractions
 from girl.nn.regularizer import KRRegularizer
 from girl.settings import plain
 from girl.training.distributed import ALONE, World
@@ -163,11 +162,11 @@ class SupervisedMethod(Method):
                 self.model, weight=s.weight, loss=s.kr_loss(), last=s.last, classes=classes
             )
 
-    def share(self, ranks: Ranks) -> None:
+    def distribute(self, ranks: Ranks) -> None:
         """Cross-entropy and regulariser are those of all processes' training nodes."""
         self._ranks = ranks
         if self.regularizer is not None:
-            self.regularizer.share(ranks)
+            self.regularizer.distribute(ranks)
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """Cross-entropy and the regulariser on the training nodes of a batch; a batch without any is passed over."""
@@ -190,14 +189,14 @@ class SupervisedMethod(Method):
             found["KR"] = self.regularizer(y, mask, generator=generator)
         return found
 
-    def needs(self, whole: Batch, nodes: int) -> Needs:
+    def memory(self, whole: Batch, nodes: int) -> MemoryEstimate:
         """The layers with their masks, the kernel of each, and two layers of all nodes when they are scored."""
         s = self.model.settings
-        step = encoder_bytes(s.encoder, whole, nodes) + batch_bytes(whole, nodes) + FLOAT * s.depth * s.hidden * nodes
+        step = layer_bytes(s.encoder, whole, nodes) + batch_bytes(whole, nodes) + FLOAT * s.depth * s.hidden * nodes
         if self.regularizer is not None:
-            step += FLOAT * PER_KERNEL * s.depth * self.regularizer.loss.rank * nodes
+            step += s.depth * kernel_bytes(nodes, self.regularizer.loss.rank)
         scored = whole if self.scored is None else self.scored[0]
-        return Needs(step=step, result=FLOAT * scored.size * (self.labels.classes + 3 * s.hidden))
+        return MemoryEstimate(step=step, embed=FLOAT * scored.size * (self.labels.classes + 3 * s.hidden))
 
     def score(self, whole: Batch) -> float | None:
         """The score on the validation nodes; None if there are none."""
@@ -209,7 +208,7 @@ class SupervisedMethod(Method):
         if not self.watch or (epoch % self.watch and epoch != 1):
             return {}
         whole, labels = self.scored or (whole, self.labels)
-        shares = lost_shares(self.model.by_layer(whole.x, whole.graph), labels.y, labels.val)
+        shares = unexplained_fractions(self.model.iter_layers(whole.x, whole.graph), labels.y, labels.val)
         return {f"layer {index}": share for index, share in enumerate(shares, 1)}
 
     def embed(self, whole: Batch) -> Tensor:

@@ -12,7 +12,7 @@ from rich.console import Console
 from girl.datasets.dataset import NodeDataset
 from girl.evaluation.labels import labels_of
 from girl.methods.base import Batch
-from girl.nn.encoder import shared
+from girl.nn.encoder import shared_encoders
 from girl.splits import Protocol, Split
 from girl.training.cached_batch import kept_batch, kept_part
 from girl.training.distributed import ALONE, World
@@ -62,7 +62,7 @@ def train_on(
     run = run_supervised(
         part, known, recipe, scored=scored, out=out, resume=resume, about=about, console=console, world=world
     )
-    with shared(run.model, world.ranks):
+    with shared_encoders(run.model, world.ranks):
         return run, scores_of(run, whole, labels, split, "micro-F1" if dataset.multilabel else "accuracy")
 
 
