@@ -12,7 +12,8 @@ import psutil
 import torch
 
 from girl.errors import InputError
-from girl.methods.base import Batch, Method, Needs
+from girl.graph.batch import Batch
+from girl.methods.base import Method, Needs
 from girl.training.state import TrainSettings
 
 #: Copies of the weights: themselves, gradients, two moments, the last good state of three of these, and a file's.
@@ -58,18 +59,18 @@ def peak(method: Method, whole: Batch, settings: TrainSettings, processes: int =
 
 def batch_nodes(whole: Batch, settings: TrainSettings) -> int:
     """Nodes of the largest batch, about."""
-    if whole.graphs is not None:
-        share = UNEVEN * settings.per_batch / max(whole.count, 1)
+    if whole.graph_id is not None:
+        share = UNEVEN * settings.per_batch / max(whole.num_graphs, 1)
     else:
         share = UNEVEN * settings.per_batch / settings.clusters if settings.clusters > 1 else 1.0
-    return math.ceil(whole.size * min(share, 1.0))
+    return math.ceil(whole.num_nodes * min(share, 1.0))
 
 
 def _advice(method: Method, whole: Batch, settings: TrainSettings, free: float, processes: int) -> str:
     """What would make it fit: the smallest number of clusters that does; else what is left."""
-    if whole.graphs is None:
+    if whole.graph_id is None:
         clusters = max(2, settings.clusters)
-        while clusters * 50 < whole.size:
+        while clusters * 50 < whole.num_nodes:
             fewer = replace(settings, clusters=clusters, per_batch=processes)
             if (wanted := peak(method, whole, fewer, processes)) is not None and wanted <= 0.8 * free:
                 told = f"--clusters {clusters} --per-batch {processes} takes {wanted / 1e9:.1f} GB"
