@@ -31,10 +31,10 @@ from girl.datasets.dataset import NodeDataset
 from girl.datasets.digits import digits
 from girl.evaluation.scores import score_splits
 from girl.files import write_json
-from girl.graph.partition import members, partition
+from girl.graph.batch import Batch
+from girl.graph.partition import nodes_by_part, partition
 from girl.lab.memory import apart, forget_peak, peak, resident
 from girl.lab.provenance import provenance
-from girl.methods.base import Batch
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.training.recipe import Recipe, tuned_recipe
 from girl.training.run import batch_of, pretrain, untrained
@@ -81,8 +81,8 @@ class Bench:
         self.trainer = Trainer(self.method, self.recipe.train, torch.device("cpu"))
         self.batch, train = self.whole, self.recipe.train
         if parts:
-            first = members(partition(self.whole.graph, train.clusters, train.seed))[: train.batch_size]
-            self.batch = self.whole.part(torch.cat(first).sort().values)
+            first = nodes_by_part(partition(self.whole.graph, train.clusters, train.seed))[: train.batch_size]
+            self.batch = self.whole.subgraph(torch.cat(first).sort().values)
 
     def prepare(self) -> None:
         """The targets that do not change, once in a run."""
@@ -124,7 +124,7 @@ def measure_steps(name: str, repeats: int, parts: bool) -> dict[str, Any]:
         "dataset": name,
         "stand_in": bench.dataset.stand_in,
         "batch": f"{s.train.batch_size} of {s.train.clusters} parts" if parts else "whole graph",
-        "nodes": bench.batch.size,
+        "nodes": bench.batch.num_nodes,
         "inputs": bench.batch.x.shape[1],
         "edges": int(bench.batch.graph.adjacency.values().numel()),
         "conv": s.encoder.conv,
@@ -179,7 +179,7 @@ def measure_losses(name: str, sizes: tuple[int, ...], repeats: int) -> list[dict
     bench.prepare()
     found = []
     for rows in sizes:
-        nodes = torch.randperm(bench.whole.size, generator=torch.Generator().manual_seed(0))[:rows]
+        nodes = torch.randperm(bench.whole.num_nodes, generator=torch.Generator().manual_seed(0))[:rows]
         with torch.no_grad():
             hidden = bench.method.encoder(bench.whole.x, bench.whole.graph, nodes)[-1]
         settings = settings_of(bench.recipe)

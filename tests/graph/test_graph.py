@@ -5,7 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from girl.graph.graph import Graph, WeighedGraph
+from girl.graph.graph import Graph
+from girl.graph.reweighted import ReweightedGraph
 
 
 @st.composite
@@ -45,7 +46,7 @@ def test_subgraph_is_the_submatrix(case, random):
     nodes = torch.tensor(random.sample(range(n), random.randint(1, n)))
     part = graph.subgraph(nodes)
     torch.testing.assert_close(part.adjacency.to_dense(), dense(*case)[nodes][:, nodes])
-    assert part.nodes == len(nodes)
+    assert part.num_nodes == len(nodes)
 
 
 @given(graphs(), st.integers(0, 100))
@@ -53,7 +54,7 @@ def test_a_drawn_neighbour_is_one_or_the_node_itself(case, seed):
     edge_index, n, directed = case
     graph, a = Graph.from_edges(edge_index, n, directed), dense(*case)
     nodes = torch.arange(n)
-    drawn = graph.neighbours(nodes, torch.Generator().manual_seed(seed))
+    drawn = graph.sample_neighbors(nodes, torch.Generator().manual_seed(seed))
     alone = a.sum(1) == 0
     assert torch.equal(drawn[alone], nodes[alone])
     assert bool((a[nodes, drawn] == 1)[~alone].all())
@@ -62,7 +63,7 @@ def test_a_drawn_neighbour_is_one_or_the_node_itself(case, seed):
 def test_neighbours_are_drawn_evenly():
     star = torch.tensor([[1, 2, 3, 4], [0, 0, 0, 0]])
     graph = Graph.from_edges(star, 5, directed=True)
-    drawn = graph.neighbours(torch.zeros(4000, dtype=torch.long), torch.Generator().manual_seed(0))
+    drawn = graph.sample_neighbors(torch.zeros(4000, dtype=torch.long), torch.Generator().manual_seed(0))
     assert (torch.bincount(drawn, minlength=5)[1:] / 4000 - 0.25).abs().max() < 0.03
 
 
@@ -86,8 +87,8 @@ def test_a_weighted_graph_is_the_dense_matrix_of_weights(case, data):
     weight = torch.tensor(data.draw(st.lists(st.floats(0.1, 10), min_size=m, max_size=m)))
     a = torch.zeros(n, n)
     for (i, j), w in zip(edge_index.T.tolist(), weight.tolist(), strict=True):
-        a[j, i] = max(a[j, i].item(), w)
-    a = (a if directed else torch.maximum(a, a.T)).fill_diagonal_(0)
+        a[j, i] += w
+    a = (a if directed else a + a.T).fill_diagonal_(0)
     if (a > 0).any():
         a = a / a[a > 0].mean()
     one = torch.eye(n)
@@ -102,7 +103,7 @@ def test_a_weighted_graph_is_the_dense_matrix_of_weights(case, data):
     torch.testing.assert_close(graph.subgraph(nodes).adjacency.to_dense(), a.flip(0, 1))
     kept = graph.drop_edges(0.0)
     torch.testing.assert_close(kept.adjacency.to_dense(), a)
-    drawn = graph.neighbours(torch.arange(n), torch.Generator().manual_seed(0))
+    drawn = graph.sample_neighbors(torch.arange(n), torch.Generator().manual_seed(0))
     heard = a.sum(1) > 0
     assert bool((a[torch.arange(n), drawn] > 0)[heard].all())
     assert torch.equal(drawn[~heard], torch.arange(n)[~heard])
@@ -112,6 +113,7 @@ def test_a_weighted_graph_is_the_dense_matrix_of_weights(case, data):
 def test_equal_weights_are_none(case):
     edge_index, n, directed = case
     plain = Graph.from_edges(edge_index, n, directed)
+    edge_index = plain.edge_index  # every edge once, or an undirected one once in each direction
     weighted = Graph.from_edges(edge_index, n, directed, torch.full((edge_index.shape[1],), 3.0))
     one = torch.eye(n)
     for name in ("sum", "mean", "gcn"):
@@ -121,8 +123,8 @@ def test_equal_weights_are_none(case):
 def test_neighbours_are_drawn_by_weight():
     star = torch.tensor([[1, 2, 3, 4], [0, 0, 0, 0]])
     weight = torch.tensor([1.0, 2.0, 3.0, 4.0])
-    graph = Graph.from_edges(star, 5, directed=True, weight=weight)
-    drawn = graph.neighbours(torch.zeros(8000, dtype=torch.long), torch.Generator().manual_seed(0))
+    graph = Graph.from_edges(star, 5, directed=True, edge_weight=weight)
+    drawn = graph.sample_neighbors(torch.zeros(8000, dtype=torch.long), torch.Generator().manual_seed(0))
     assert (torch.bincount(drawn, minlength=5)[1:] / 8000 - weight / 10).abs().max() < 0.03
 
 
@@ -132,7 +134,7 @@ def test_smoothing_converges_to_personalised_pagerank():
     x = torch.randn(30, 4)
     operator = graph.gcn @ torch.eye(30)
     exact = 0.2 * torch.linalg.solve(torch.eye(30) - 0.8 * operator, x)
-    torch.testing.assert_close(graph.smooth(x, 0.2, 100), exact, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(graph.propagate(x, 0.2, 100), exact, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -153,23 +155,27 @@ def test_smoothing_some_rows_is_some_rows_of_smoothing(directed, turned):
     found = []
     for some in (True, False):
         x = torch.randn(30, 5, generator=torch.Generator().manual_seed(1), requires_grad=True)
-        z = graph.smooth(x, 0.2, 4, turned, rows=rows) if some else graph.smooth(x, 0.2, 4, turned)[rows]
+        z = (
+            graph.propagate(x, 0.2, 4, transpose=turned, rows=rows)
+            if some
+            else graph.propagate(x, 0.2, 4, transpose=turned)[rows]
+        )
         found.append((z, torch.autograd.grad((z * weight).sum(), x)[0]))
     torch.testing.assert_close(found[0], found[1])
 
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_weighed_edges_pass_gradients(directed, monkeypatch):
-    monkeypatch.setattr("girl.graph.sparse_matrix.ENTRIES", 5)
+    monkeypatch.setattr("girl.graph.reweighted.ENTRIES", 5)
     generator = torch.Generator().manual_seed(0)
     graph = Graph.from_edges(torch.randint(12, (2, 20), generator=generator), 12, directed)
-    looped = graph.looped
-    draw = torch.rand(looped.pairs, generator=generator, requires_grad=True)
+    looped = graph.with_self_loops
+    draw = torch.rand(looped.num_undirected, generator=generator, requires_grad=True)
     z = torch.randn(12, 3, generator=generator, requires_grad=True)
-    weighed = WeighedGraph(graph, draw[looped.pair])
+    weighed = ReweightedGraph(graph, draw[looped.undirected_id])
     dense = torch.zeros(12, 12)
-    dense[looped.target, looped.adjacency.col_indices()] = draw[looped.pair]
-    dense = dense * graph.gcn.matrix.to_dense()
+    dense[looped.edge_target, looped.adjacency.col_indices()] = draw[looped.undirected_id]
+    dense = dense * graph.gcn.tensor.to_dense()
     torch.testing.assert_close(weighed.gcn @ z, dense @ z)
     some = torch.tensor([5, 0, 11])
     torch.testing.assert_close(weighed.gcn.rows(some) @ z, (dense @ z)[some])
@@ -177,4 +183,4 @@ def test_weighed_edges_pass_gradients(directed, monkeypatch):
     theirs = torch.autograd.grad((dense @ z).square().sum(), (draw, z))
     torch.testing.assert_close(ours, theirs)
     if not directed:
-        assert looped.pairs == (len(looped.pair) + 12) // 2
+        assert looped.num_undirected == (len(looped.undirected_id) + 12) // 2

@@ -10,13 +10,13 @@ from scipy import sparse
 from girl.errors import InputError
 from girl.graph import partition as clusters
 from girl.graph.graph import Graph
-from girl.graph.partition import members, partition
+from girl.graph.partition import nodes_by_part, partition
 
 
 @given(st.integers(1, 40), st.integers(0, 60), st.integers(1, 45), st.booleans())
 def test_every_node_is_in_one_part_and_no_part_is_empty(n, edges, parts, directed):
     edge_index = torch.randint(n, (2, edges), generator=torch.Generator().manual_seed(edges))
-    found = members(partition(Graph.from_edges(edge_index, n, directed), parts))
+    found = nodes_by_part(partition(Graph.from_edges(edge_index, n, directed), parts))
     assert torch.equal(torch.cat(found).sort().values, torch.arange(n))
     assert all(len(part) for part in found)
     assert len(found) <= parts or n <= parts
@@ -38,20 +38,20 @@ def test_no_parts_is_a_mistake():
 def test_a_cut_is_kept_and_read_again_and_a_damaged_one_is_made_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(clusters, "KEPT", 10)
     graph = Graph.from_edges(torch.randint(60, (2, 200), generator=torch.Generator().manual_seed(0)), 60)
-    first = clusters.kept_partition(graph, 4, 0, tmp_path)
+    first = clusters.cached_partition(graph, 4, 0, tmp_path)
     assert torch.equal(first, partition(graph, 4, 0))
     (kept,) = tmp_path.iterdir()
     monkeypatch.setattr(clusters, "partition", lambda *a: pytest.fail("cut again"))
-    assert torch.equal(clusters.kept_partition(graph, 4, 0, tmp_path), first)
+    assert torch.equal(clusters.cached_partition(graph, 4, 0, tmp_path), first)
     monkeypatch.undo()
     monkeypatch.setattr(clusters, "KEPT", 10)
     other = Graph.from_edges(torch.tensor([[0, 1], [1, 2]]), 60)
-    clusters.kept_partition(other, 4, 0, tmp_path)
-    clusters.kept_partition(graph, 5, 0, tmp_path)
+    clusters.cached_partition(other, 4, 0, tmp_path)
+    clusters.cached_partition(graph, 5, 0, tmp_path)
     assert len(list(tmp_path.iterdir())) == 3  # another graph, another number of parts
     for damage in (b"", kept.read_bytes()[:-7], b"not an array"):
         kept.write_bytes(damage)
-        assert torch.equal(clusters.kept_partition(graph, 4, 0, tmp_path), first)
+        assert torch.equal(clusters.cached_partition(graph, 4, 0, tmp_path), first)
 
 
 def test_a_cut_that_cannot_be_kept_is_used_all_the_same(tmp_path, monkeypatch):
@@ -59,7 +59,7 @@ def test_a_cut_that_cannot_be_kept_is_used_all_the_same(tmp_path, monkeypatch):
     graph = Graph.from_edges(torch.randint(60, (2, 200), generator=torch.Generator().manual_seed(0)), 60)
     (tmp_path / "file").write_text("in the way")
     with pytest.warns(UserWarning, match="could not be kept"):
-        found = clusters.kept_partition(graph, 4, 0, tmp_path / "file" / "folder")
+        found = clusters.cached_partition(graph, 4, 0, tmp_path / "file" / "folder")
     assert torch.equal(found, partition(graph, 4, 0))
 
 

@@ -5,8 +5,8 @@ import torch
 from torch_geometric import nn as pyg
 from torch_geometric.utils import coalesce, remove_self_loops, to_undirected
 
-from girl.graph.features import Features
 from girl.graph.graph import Graph
+from girl.graph.node_features import NodeFeatures
 from girl.kernel.sparse import csr
 from girl.nn.convolutions import APPNP, CONVS, GAT, GCN, GIN, MLP, SAGE, GATv2, GraphConv, convolution
 
@@ -30,7 +30,7 @@ def theirs(ours):
                 near, own = (
                     (other.lin_rel, other.lin_root) if isinstance(ours, GraphConv) else (other.lin_l, other.lin_r)
                 )
-                near.weight.copy_(ours.neighbours.weight.T)
+                near.weight.copy_(ours.neighbors.weight.T)
                 own.weight.copy_(ours.root.weight.T)
                 near.bias.copy_(ours.root.bias)
             case MLP():
@@ -53,8 +53,8 @@ def theirs(ours):
             case GAT():
                 other = pyg.GATConv(6, 4, heads=2)
                 other.lin.weight.copy_(ours.linear.weight.T)
-                other.att_src.copy_(ours.says.unsqueeze(0))
-                other.att_dst.copy_(ours.asked.unsqueeze(0))
+                other.att_src.copy_(ours.source_score.unsqueeze(0))
+                other.att_dst.copy_(ours.target_score.unsqueeze(0))
                 other.bias.copy_(ours.bias)
             case GATv2():
                 other = pyg.GATv2Conv(6, 4, heads=2)
@@ -99,7 +99,11 @@ def test_a_neighbour_of_weight_two_is_heard_twice(conv, problem):
 def test_some_rows_are_rows_of_all_with_the_same_gradient(conv, form, problem):
     x, _, graph = problem
     x = torch.where(x > 0, x, 0.0)
-    given = {"dense": x, "features": Features.of(x), "sparse": Features.of(x.to_sparse_csr())}[form]
+    given = {
+        "dense": x,
+        "features": NodeFeatures.from_tensor(x),
+        "sparse": NodeFeatures.from_tensor(x.to_sparse_csr()),
+    }[form]
     ours = layer(conv)
     rows = torch.tensor([3, 39, 0, 17])
     weight = torch.randn(4, 8)

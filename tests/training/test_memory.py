@@ -31,7 +31,7 @@ def measured(shape, method, values):
     if method == "classifier":
         recipe = SupervisedRecipe().with_values(values).settled()
         whole = batch_of(data, recipe.model.encoder)
-        nodes = torch.arange(whole.size)
+        nodes = torch.arange(whole.num_nodes)
         labels = Labels(nodes % 5, nodes[::2], nodes[1::2], 5, lambda logits, y: 0.0)
         told = forecast.peak(classifier(shape[1], labels, recipe), whole, recipe.train)
     else:

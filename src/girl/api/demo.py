@@ -46,7 +46,9 @@ def run_demo(out: Path, console: Console) -> Demo:
     dataset = datasets.load("digits")
     whole = batch_of(dataset.data, RECIPE.encoder)
     edges = dataset.data.edge_index.shape[1]
-    console.print(f"digits: {whole.size:,} images, each joined to its ten nearest ({edges:,} edges)", highlight=False)
+    console.print(
+        f"digits: {whole.num_nodes:,} images, each joined to its ten nearest ({edges:,} edges)", highlight=False
+    )
     about = {"dataset": "digits", "protocol": PROTOCOL, "split": 0}
     # Anew each time: seconds of training are not worth a refusal of what an older version left.
     run = pretrain(whole, RECIPE, out=out, resume="never", about=about, console=console)

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from girl.console import phase
 from girl.errors import InputError
-from girl.graph.compact import compact
 from girl.graph.structure import LARGE, STRUCTURES, Structure, StructureEncoding
+from girl.kernel.sparse import to_csr_or_dense
 from girl.nn.encoder import shared_encoders
 from girl.reporting.run_report import keep_inputs, report_run
 from girl.tables.embeddings import as_table, check_output, write_embeddings
@@ -257,7 +257,7 @@ def _beside(x: Tensor | None, columns: NDArray[np.float32]) -> Tensor:
         return torch.cat([x, torch.from_numpy(columns)], dim=1)
     parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
     known = scipy.sparse.csr_matrix(parts, shape=tuple(x.shape))
-    return compact(scipy.sparse.hstack([known, scipy.sparse.csr_matrix(columns)], format="csr"))
+    return to_csr_or_dense(scipy.sparse.hstack([known, scipy.sparse.csr_matrix(columns)], format="csr"))
 
 
 def _recipe(recipe: str | Recipe, options: dict[str, Any], graph: UserGraph) -> Recipe:

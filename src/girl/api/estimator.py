@@ -17,10 +17,10 @@ from torch_geometric.data import Data, Dataset
 
 from girl.errors import InputError
 from girl.files import write_json
-from girl.graph.compact import compact
-from girl.graph.features import columns_beside
-from girl.graph.nearest import nearest_neighbours
-from girl.graph.union import union
+from girl.graph.nearest import nearest_neighbors
+from girl.graph.node_features import num_extra_columns
+from girl.graph.union import disjoint_union
+from girl.kernel.sparse import to_csr_or_dense
 from girl.training.recipe import Recipe, find_recipe
 from girl.training.run import Run, batch_of, device_of, load_run, pretrain, save_run
 
@@ -130,7 +130,7 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         if isinstance(params["recipe"], dict):
             params["recipe"] = Recipe().with_values(params["recipe"]["values"], str(path))
         made = cls(**params)
-        made.n_features_in_ = run.about["inputs"] - columns_beside(run.recipe.encoder.normalize)
+        made.n_features_in_ = run.about["inputs"] - num_extra_columns(run.recipe.encoder.normalize)
         return made._take(run)
 
     def _take(self, run: Run) -> Self:
@@ -143,13 +143,13 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     def _graph(self, data: Given, *, reset: bool) -> Data:
         if isinstance(data, Dataset) or (isinstance(data, list | tuple) and len(data) and isinstance(data[0], Data)):
-            return union(list(data))
+            return disjoint_union(list(data))
         if isinstance(data, Data):
             if data.x is None:
                 raise InputError("x: the graph has no node features; girl.from_networkx and `girl embed` make some")
             return data
         rows = validate_data(self, data, reset=reset, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2)
-        return Data(x=compact(_tensor(rows)), edge_index=nearest_neighbours(rows, self.neighbours))
+        return Data(x=to_csr_or_dense(_tensor(rows)), edge_index=nearest_neighbors(rows, self.neighbours))
 
     def _recipe(self, graph: Data) -> Recipe:
         name = "graphs" if self.recipe == "default" and "graph" in graph else self.recipe

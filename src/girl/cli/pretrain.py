@@ -104,7 +104,7 @@ def pretrain(
         about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
         graphs = f"{found.graphs:,} graphs, " if found.graphs else ""
         if world.first:
-            say(f"{found.title}: {graphs}{whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges")
+            say(f"{found.title}: {graphs}{whole.num_nodes:,} nodes, {found.data.edge_index.shape[1]:,} edges")
         out = out or Path("runs") / found.name
         run = run_pretrain(part, full, out=out, resume=resume, about=about, console=console, world=world)
         with shared_encoders(run.method, world.ranks):

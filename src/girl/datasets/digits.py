@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch_geometric.data import Data
 
-from girl.graph.nearest import nearest_neighbours
+from girl.graph.nearest import nearest_neighbors
 
 #: Nearest neighbours that a digit is joined to.
 NEIGHBOURS = 10
@@ -17,5 +17,5 @@ def digits() -> Data:
 
     pixels, labels = load_digits(return_X_y=True)
     pixels = pixels / 16
-    edges = nearest_neighbours(pixels, NEIGHBOURS)
+    edges = nearest_neighbors(pixels, NEIGHBOURS)
     return Data(x=torch.from_numpy(pixels).float(), edge_index=edges, y=torch.from_numpy(labels).long())

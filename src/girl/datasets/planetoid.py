@@ -18,7 +18,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, index_to_mask, remove_self_loops
 
-from girl.graph.compact import compact
+from girl.kernel.sparse import to_csr_or_dense
 
 #: Validation nodes of the public split: those that follow the training nodes.
 VALIDATION = 500
@@ -69,7 +69,7 @@ def read_planetoid(folder: Path, name: str) -> Data:
     target = np.concatenate([np.asarray(heard, dtype=np.int64) for heard in graph.values()])
     # Loops, and edges given twice, are dropped, as by the class.
     edges, _ = remove_self_loops(torch.from_numpy(np.stack([source, target])))
-    found = Data(x=compact(x), y=labels, edge_index=coalesce(edges, num_nodes=len(labels), sort_by_row=False))
+    found = Data(x=to_csr_or_dense(x), y=labels, edge_index=coalesce(edges, num_nodes=len(labels), sort_by_row=False))
     parts = torch.arange(train), torch.arange(train, train + VALIDATION), order
     found.train_mask, found.val_mask, found.test_mask = (index_to_mask(part, len(labels)) for part in parts)
     return found

@@ -16,9 +16,9 @@ from torch_geometric.data import Data
 from torch_geometric.utils import add_remaining_self_loops, to_undirected
 
 from girl.errors import InputError
-from girl.evaluation.design_matrix import to_scipy
-from girl.graph.graph import check_edges
+from girl.graph.adjacency import check_edge_index
 from girl.kernel import sparse
+from girl.kernel.sparse import to_scipy
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ def propagated(
     if (hops is None) == (teleport is None):
         raise InputError(f"propagated: given hops={hops} and teleport={teleport}, expected exactly one of them")
     x = _dense(raw(data), seed)
-    check_edges(data.edge_index, x.shape[0])
+    check_edge_index(data.edge_index, x.shape[0])
     adjacency = normalised(data.edge_index, x.shape[0], x.dtype)
     if teleport is not None:
         return _pagerank(adjacency, x, teleport)

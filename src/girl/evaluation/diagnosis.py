@@ -10,7 +10,7 @@ import torch
 
 from girl import datasets, splits
 from girl.errors import InputError
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
 from girl.nn.diagnosis import unexplained_fraction, unexplained_fractions
 from girl.training.run import batch_of, load_folder, load_run
 from girl.training.supervised_run import load_supervised

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.evaluation.design_matrix import sample, to_scipy
+from girl.evaluation.design_matrix import sample
+from girl.kernel.sparse import to_scipy
 
 RAW, BAG, UNTRAINED, GIRL = "raw features", "bag of nodes", "untrained encoder", "GIRL"
 

@@ -37,7 +37,7 @@ def partition(graph: Graph, parts: int, seed: int = 0) -> Tensor:
     METIS wants an undirected graph: direction is ignored here, and only here. A graph of fewer nodes than ``parts``
     falls into its nodes.
     """
-    n = graph.nodes
+    n = graph.num_nodes
     if parts < 1:
         raise InputError(f"clusters: given {parts}, expected at least 1")
     if parts >= n:
@@ -104,7 +104,7 @@ def _draw(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return (z ^ (z >> np.uint64(31))) / np.float64(2**64)
 
 
-def kept_partition(graph: Graph, parts: int, seed: int = 0, folder: Path | None = None) -> Tensor:
+def cached_partition(graph: Graph, parts: int, seed: int = 0, folder: Path | None = None) -> Tensor:
     """As :func:`partition`, kept in the cache: a large graph takes METIS a minute, and the same cut serves every run.
 
     Args:
@@ -113,14 +113,14 @@ def kept_partition(graph: Graph, parts: int, seed: int = 0, folder: Path | None 
         seed: of METIS.
         folder: the cache, by default ``clusters`` where datasets are kept. A file that cannot be read is made anew.
     """
-    if graph.nodes < KEPT:
+    if graph.num_nodes < KEPT:
         return partition(graph, parts, seed)
     key = zlib.crc32(graph.adjacency.crow_indices().cpu().numpy().data)
     key = zlib.crc32(graph.adjacency.col_indices().cpu().contiguous().numpy().data, key)
-    path = (folder or cache_root() / "clusters") / f"{graph.nodes}-{key:08x}-{parts}-{seed}.npy"
+    path = (folder or cache_root() / "clusters") / f"{graph.num_nodes}-{key:08x}-{parts}-{seed}.npy"
     try:
         found = torch.from_numpy(np.load(path, allow_pickle=False).astype(np.int64))
-        if found.shape == (graph.nodes,) and int(found.min()) == 0 and int(found.max()) < parts:
+        if found.shape == (graph.num_nodes,) and int(found.min()) == 0 and int(found.max()) < parts:
             return found
     except (OSError, ValueError, EOFError):
         pass
@@ -133,7 +133,7 @@ def kept_partition(graph: Graph, parts: int, seed: int = 0, folder: Path | None 
     return found
 
 
-def members(part: Tensor) -> list[Tensor]:
+def nodes_by_part(part: Tensor) -> list[Tensor]:
     """The nodes of each part, in order."""
     order = part.argsort(stable=True)
     return list(order.split(torch.bincount(part).tolist()))

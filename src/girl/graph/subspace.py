@@ -18,7 +18,7 @@ BLOCK = 64
 Product = Callable[[Tensor], Tensor]
 
 
-def columns_passed(rank: int) -> int:
+def columns_multiplied(rank: int) -> int:
     """How many columns go through the matrix, there or back, on the way to ``rank`` components."""
     return (2 * PASSES + 1) * (rank + OVERSAMPLE)
 

@@ -8,10 +8,10 @@ import torch
 from torch_geometric.data import Data
 
 from girl.errors import InputError
-from girl.graph.graph import check_edges
+from girl.graph.adjacency import check_edge_index
 
 
-def union(graphs: Sequence[Data]) -> Data:
+def disjoint_union(graphs: Sequence[Data]) -> Data:
     """One ``Data`` with ``x``, ``edge_index``, ``graph`` (n: which graph each node is of) and ``graphs``, their number.
 
     Weights of edges are kept if all graphs have them. Graphs without nodes are allowed: readouts give them zeros.
@@ -28,7 +28,7 @@ def union(graphs: Sequence[Data]) -> Data:
         if one.x.shape[1] != columns:
             raise InputError(f"graph {index}: given {one.x.shape[1]} features, expected {columns} as in graph 0")
         try:
-            check_edges(one.edge_index, one.x.shape[0])
+            check_edge_index(one.edge_index, one.x.shape[0])
         except InputError as error:
             raise InputError(f"graph {index}: {error}") from error
     sizes = torch.tensor([one.x.shape[0] for one in graphs])

@@ -4,7 +4,8 @@ Subclass :class:`EncoderMethod`, write its ``losses``, and :func:`register` a :c
 be trained and evaluated by its name, as those in :func:`names`.
 """
 
-from girl.methods.base import Batch, Method
+from girl.graph.batch import Batch
+from girl.methods.base import Method
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.registry import MethodEntry, names, register
 from girl.nn.encoder import EncoderSettings

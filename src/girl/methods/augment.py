@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.graph.features import Features
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
+from girl.graph.node_features import NodeFeatures
 
 Augmentation = Literal["nodes", "edges", "subgraph", "features", "identity"]
 AUGMENTATIONS: tuple[Augmentation, ...] = get_args(Augmentation)
@@ -21,7 +21,7 @@ MAX_DISTANCE = 32
 
 def shuffle_features(batch: Batch, generator: torch.Generator) -> Batch:
     """The same graph with the rows of its features in random order."""
-    order = torch.randperm(batch.size, generator=generator, device=batch.x.device)
+    order = torch.randperm(batch.num_nodes, generator=generator, device=batch.x.device)
     return replace(batch, x=batch.x.rows(order))
 
 
@@ -30,23 +30,23 @@ def random_view(batch: Batch, drop_features: float, drop_edges: float, generator
 
     Both directions of an undirected edge are dropped together, so the view is an undirected graph as well.
     """
-    x = batch.x.hide_columns(drop_features, generator)
+    x = batch.x.mask_columns(drop_features, generator)
     graph = batch.graph.drop_edges(drop_edges, generator) if drop_edges else batch.graph
     return replace(batch, x=x, graph=graph)
 
 
 def sample_nodes(batch: Batch, count: int, generator: torch.Generator) -> Tensor | None:
     """``count`` distinct random nodes; None, for all of them, if ``count`` is 0 or not below their number."""
-    if not 0 < count < batch.size:
+    if not 0 < count < batch.num_nodes:
         return None
-    return torch.randperm(batch.size, generator=generator, device=batch.x.device)[:count]
+    return torch.randperm(batch.num_nodes, generator=generator, device=batch.x.device)[:count]
 
 
 def graph_index(batch: Batch) -> Tensor:
     """The graph that each node belongs to (n); a batch that is not a set of graphs is an InputError."""
-    if batch.graphs is None:
+    if batch.graph_id is None:
         raise InputError("method: given one graph, expected a set of graphs, such as mutag: it compares graphs")
-    return batch.graphs
+    return batch.graph_id
 
 
 def augment(batch: Batch, choice: Tensor, drop_rate: float, subgraph_rate: float, generator: torch.Generator) -> Batch:
@@ -65,8 +65,8 @@ def augment(batch: Batch, choice: Tensor, drop_rate: float, subgraph_rate: float
     index = graph_index(batch)
     device = index.device
     chosen = choice[index]  # of each node
-    sizes = torch.bincount(index, minlength=batch.count)
-    draw = torch.rand(batch.size, generator=generator, device=device)
+    sizes = torch.bincount(index, minlength=batch.num_graphs)
+    draw = torch.rand(batch.num_nodes, generator=generator, device=device)
     dropped = _rank_in_graph(draw, index) < (drop_rate * sizes).long()[index]
 
     x = batch.x
@@ -75,13 +75,13 @@ def augment(batch: Batch, choice: Tensor, drop_rate: float, subgraph_rate: float
         rows = x.dense().clone()
         noise = torch.randn(int(noisy.sum()), rows.shape[1], generator=generator, device=device)
         rows[noisy] = 0.5 + 0.5 * noise
-        x = Features(dense=rows)
+        x = NodeFeatures(dense=rows)
 
     graph = batch.graph
     edges = AUGMENTATIONS.index("edges")
     if bool((choice == edges).any()):
-        lost = torch.rand(graph.pairs, generator=generator, device=device) < drop_rate
-        graph = graph.with_edges(~(lost[graph.pair] & (chosen[graph.target] == edges)))
+        lost = torch.rand(graph.num_undirected, generator=generator, device=device) < drop_rate
+        graph = graph.select_edges(~(lost[graph.undirected_id] & (chosen[graph.edge_target] == edges)))
 
     removed = (chosen == AUGMENTATIONS.index("nodes")) & dropped
     subgraph = AUGMENTATIONS.index("subgraph")
@@ -90,7 +90,7 @@ def augment(batch: Batch, choice: Tensor, drop_rate: float, subgraph_rate: float
         size = (subgraph_rate * sizes).long().clamp(min=1)[index]
         removed |= (chosen == subgraph) & (_rank_in_graph(distance, index) >= size)
     view = replace(batch, x=x, graph=graph)
-    return view.part(torch.nonzero(~removed).flatten()) if bool(removed.any()) else view
+    return view.subgraph(torch.nonzero(~removed).flatten()) if bool(removed.any()) else view
 
 
 def _rank_in_graph(value: Tensor, index: Tensor) -> Tensor:

@@ -11,11 +11,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from girl.errors import InputError
-from girl.graph.features import WeighedFeatures
-from girl.graph.graph import WeighedGraph
+from girl.graph.batch import Batch
+from girl.graph.reweighted import ReweightedFeatures, ReweightedGraph
 from girl.kernel.checks import check_number, check_whole
 from girl.methods.augment import sample_nodes
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.grace import symmetric_info_nce
 from girl.nn.convolutions import Linear
@@ -102,9 +101,9 @@ class BGCL(EncoderMethod):
         a, b = self.shapes
         uniform = torch.rand(2, generator=generator, device=a.device).clamp(1e-6, 1 - 1e-6)
         edges, columns = (1 - uniform ** (1 / b[index])) ** (1 / a[index])
-        looped = batch.graph.looped  # self-loops are dropped as well
-        graph = WeighedGraph(batch.graph, self._mask(edges, looped.pairs, generator)[looped.pair])
-        x = WeighedFeatures(batch.x, self._mask(columns, batch.x.shape[1], generator))
+        looped = batch.graph.with_self_loops  # self-loops are dropped as well
+        graph = ReweightedGraph(batch.graph, self._mask(edges, looped.num_undirected, generator)[looped.undirected_id])
+        x = ReweightedFeatures(batch.x, self._mask(columns, batch.x.shape[1], generator))
         return self.encoder(x, graph)
 
     def _mask(self, rate: Tensor, size: int, generator: torch.Generator) -> Tensor:

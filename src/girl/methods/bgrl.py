@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number, check_whole
 from girl.methods.augment import random_view
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import Encoder, EncoderSettings

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number
 from girl.methods.augment import random_view
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.encoder import EncoderSettings
 from girl.settings import checking

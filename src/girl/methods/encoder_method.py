@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from girl.graph.batch import Batch
 from girl.graph.subspace import BLOCK, principal_directions
-from girl.methods.base import Batch, Method
+from girl.methods.base import Method
 from girl.methods.memory import FLOAT, PER_COMPONENTS, MemoryEstimate, batch_bytes, layer_bytes
 from girl.nn.encoder import Encoder, EncoderSettings
 from girl.nn.readout import KernelReadout
@@ -64,9 +65,9 @@ class EncoderMethod(Method):
         s = self.encoder.settings
         rank = self.directions.shape[1]
         return MemoryEstimate(
-            prepare=FLOAT * PER_COMPONENTS * data.size * min(rank, BLOCK),
+            prepare=FLOAT * PER_COMPONENTS * data.num_nodes * min(rank, BLOCK),
             step=self.passes * layer_bytes(s, data, batch_nodes) + 2 * batch_bytes(data, batch_nodes),
-            embed=FLOAT * data.size * (self.width + 4 * s.hidden),
+            embed=FLOAT * data.num_nodes * (self.width + 4 * s.hidden),
         )
 
     @torch.no_grad()
@@ -79,7 +80,7 @@ class EncoderMethod(Method):
         """
         self.scales.fill_(1)
         out = self._embed(data, fit=True)
-        features, *layers = out.split(self._widths(data.graphs is not None), 1)
+        features, *layers = out.split(self._widths(data.graph_id is not None), 1)
         if not self.encoder.settings.unit:
             lengths = torch.stack([part.square().sum(1).mean().sqrt() for part in layers])
             self.scales[1:] = 1 / lengths.clamp(min=1e-12)
@@ -113,7 +114,7 @@ class EncoderMethod(Method):
 
     def embed_graphs(self, batch: Batch) -> Tensor:
         """The layers of each graph of a set, pooled over its nodes (count × k), with gradients."""
-        return batch.pooled(self.combine_layers(self.encoder(batch.x, batch.graph)), self.encoder.settings.pooling)
+        return batch.pool(self.combine_layers(self.encoder(batch.x, batch.graph)), self.encoder.settings.pooling)
 
     def transform_layer(self, h: Tensor, data: Batch) -> Tensor:
         """Applied to a layer's output (n × k) when nodes are embedded; most methods leave it as it is."""
@@ -130,20 +131,20 @@ class EncoderMethod(Method):
         s = self.encoder.settings
         was_training = self.training
         self.eval()
-        widths = self._widths(data.graphs is not None)
-        out = torch.empty(data.count or data.size, sum(widths), device=data.x.device)
+        widths = self._widths(data.graph_id is not None)
+        out = torch.empty(data.num_graphs or data.num_nodes, sum(widths), device=data.x.device)
         features, *layers = out.split(widths, 1)
 
         def pool(h: Tensor, layer: int | None = None) -> Tensor:
-            if data.graphs is None:
+            if data.graph_id is None:
                 return h
             if layer is None or not self.readouts:
-                return data.pooled(h, s.pooling)
+                return data.pool(h, s.pooling)
             readout = self.readouts[layer]
             assert isinstance(readout, KernelReadout)
             if fit:
-                readout.fit(h, data.graphs, data.count)
-            pooled: Tensor = readout(h, data.graphs, data.count)
+                readout.fit(h, data.graph_id, data.num_graphs)
+            pooled: Tensor = readout(h, data.graph_id, data.num_graphs)
             return pooled
 
         if widths[0]:

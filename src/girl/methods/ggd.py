@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number, check_whole
 from girl.methods.augment import random_view, shuffle_features
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
@@ -52,7 +52,7 @@ class GGD(EncoderMethod):
         view = random_view(batch, self.settings.drop_features, 0.0, generator)
         groups = (view, shuffle_features(view, generator))
         scores = [self.head(self.encoder(group.x, group.graph)[-1]).sum(1) for group in groups]
-        truth = torch.cat([torch.ones(batch.size), torch.zeros(batch.size)]).to(scores[0].device)
+        truth = torch.cat([torch.ones(batch.num_nodes), torch.zeros(batch.num_nodes)]).to(scores[0].device)
         return {"groups": binary_cross_entropy_with_logits(torch.cat(scores), truth)}
 
     @torch.no_grad()

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.graph.sparse_matrix import take_rows
-from girl.graph.subspace import BLOCK, columns_passed, principal_components
+from girl.graph.batch import Batch
+from girl.graph.subspace import BLOCK, columns_multiplied, principal_components
 from girl.kernel.bandwidth import BANDWIDTHS
 from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
 from girl.kernel.distributed import Ranks
@@ -19,8 +19,7 @@ from girl.kernel.features import FEATURES
 from girl.kernel.features import Features as KernelFeatures
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
 from girl.kernel.smoother import SMOOTHERS, SmootherName
-from girl.kernel.sparse import csr
-from girl.methods.base import Batch
+from girl.kernel.sparse import csr, take_rows
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.memory import FLOAT, PER_COMPONENTS, MemoryEstimate, kernel_bytes
 from girl.nn.encoder import EncoderSettings
@@ -170,8 +169,8 @@ class GIRLMethod(EncoderMethod):
         """The encoder's, the fixed targets, and the kernel of every layer that has a loss."""
         base, s = super().memory(data, batch_nodes), self.settings
         width = min(s.target_rank or data.x.shape[1], *data.x.shape)
-        fixed = FLOAT * data.size * width
-        propagated = FLOAT * data.size * data.x.shape[1] if self._propagates_first(data) else 0
+        fixed = FLOAT * data.num_nodes * width
+        propagated = FLOAT * data.num_nodes * data.x.shape[1] if self._propagates_first(data) else 0
         rows = min(s.rows or batch_nodes, batch_nodes)
         layers = self.encoder.settings.layers if s.loss_at == "every" else 1
         kernel = kernel_bytes(rows, s.rank, s.kernel == "exact")
@@ -199,16 +198,16 @@ class GIRLMethod(EncoderMethod):
         def propagate(z: Tensor, transpose: bool = False) -> Tensor:
             match target:
                 case "neighborhood":
-                    return graph.looped.mean.t_matmul(z) if transpose else graph.looped.mean @ z
+                    return graph.with_self_loops.mean.t_matmul(z) if transpose else graph.with_self_loops.mean @ z
                 case "smooth":
-                    return graph.smooth(z, self.settings.smoothing, SMOOTH_STEPS, transpose)
+                    return graph.propagate(z, self.settings.smoothing, SMOOTH_STEPS, transpose=transpose)
                 case _:
                     return z
 
         rank = self.settings.target_rank
         if not rank or (rank >= d and x.sparse is None):
             if target == "features" and x.sparse is not None and x.offset is None:
-                return self._scale_sparse(x.sparse.matrix)
+                return self._scale_sparse(x.sparse.tensor)
             return self._scale(propagate(x.dense()))
         components = partial(principal_components, shape=(n, d), rank=min(rank, n, d), generator=generator)
         if target != "features" and self._propagates_first(data):
@@ -226,19 +225,19 @@ class GIRLMethod(EncoderMethod):
         Cheaper if they have fewer columns than the search for components would propagate in its iterations.
         """
         rank, d = self.settings.target_rank, data.x.shape[1]
-        return data.x.sparse is None and rank < d <= columns_passed(rank)
+        return data.x.sparse is None and rank < d <= columns_multiplied(rank)
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """For each layer that has a loss, the sum or mean of ρ̂(target | layer) over its targets."""
         s = self.settings
         count = self.encoder.settings.layers
-        nodes = torch.arange(batch.size, device=batch.x.device)
+        nodes = torch.arange(batch.num_nodes, device=batch.x.device)
         sample = s.rows if self._ranks is None else -(-s.rows // self._ranks.count)
-        if 0 < sample < batch.size:
-            nodes = torch.randperm(batch.size, generator=generator, device=batch.x.device)[:sample]
+        if 0 < sample < batch.num_nodes:
+            nodes = torch.randperm(batch.num_nodes, generator=generator, device=batch.x.device)[:sample]
         x = batch.x.dropout(s.dropout, generator)
         graph = batch.graph.drop_edges(s.edge_dropout, generator) if s.edge_dropout else batch.graph
-        rows = nodes if len(nodes) < batch.size else None
+        rows = nodes if len(nodes) < batch.num_nodes else None
         outputs = self.encoder(x, graph, rows, greedy=s.mode == "greedy")
         terms = {}
         for layer in range(count) if s.loss_at == "every" else [count - 1]:
@@ -253,21 +252,21 @@ class GIRLMethod(EncoderMethod):
     ) -> Tensor:
         if target in FIXED:
             fixed = self._fixed[target]
-            index = nodes if batch.nodes is None else batch.nodes[nodes]
+            index = nodes if batch.node_id is None else batch.node_id[nodes]
             return fixed[index] if fixed.layout == torch.strided else take_rows(fixed, index)
         graph = batch.graph
         if target == "walk":
             longest = self.settings.walk_length
             for _ in range(int(torch.randint(1, longest + 1, (), generator=generator, device=generator.device))):
-                nodes = graph.neighbours(nodes, generator)
+                nodes = graph.sample_neighbors(nodes, generator)
             return self._scale(batch.x.dense(nodes))
         if target == "neighbor":
-            nodes = graph.neighbours(nodes, generator)
+            nodes = graph.sample_neighbors(nodes, generator)
         if layer:
             h = outputs[layer - 1].detach() if self.settings.detach_targets else outputs[layer - 1]
             h = graph.mean.rows(nodes) @ h if target == "mean" else h[nodes]
         else:
-            h = batch.x.averaged(graph.mean.rows(nodes)) if target == "mean" else batch.x.dense(nodes)
+            h = batch.x.aggregate(graph.mean.rows(nodes)) if target == "mean" else batch.x.dense(nodes)
         return self._scale(h)
 
     def _scale(self, target: Tensor) -> Tensor:

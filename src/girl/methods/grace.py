@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number, check_whole
 from girl.methods.augment import random_view, sample_nodes
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.memory import FLOAT, MemoryEstimate
 from girl.nn.convolutions import Linear

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_choice, check_number
 from girl.methods.augment import AUGMENTATIONS, Augmentation, augment, graph_index
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
@@ -73,14 +73,14 @@ class GraphCL(EncoderMethod):
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """The contrastive loss of the graphs and their augmented copies; a single graph has no negatives."""
         graph_index(batch)
-        if batch.count < 2:
+        if batch.num_graphs < 2:
             return {}
         return {"contrast": self._contrast(batch, self._draw(batch, generator), generator)}
 
     def _draw(self, batch: Batch, generator: torch.Generator) -> Tensor:
         """A random augmentation for each graph, as an index into AUGMENTATIONS."""
         allowed = self._allowed(batch.x.device)
-        return allowed[torch.randint(len(allowed), (batch.count,), generator=generator, device=batch.x.device)]
+        return allowed[torch.randint(len(allowed), (batch.num_graphs,), generator=generator, device=batch.x.device)]
 
     def _allowed(self, device: torch.device) -> Tensor:
         return torch.tensor([AUGMENTATIONS.index(name) for name in self.settings.augmentations], device=device)

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear, convolution
 from girl.nn.encoder import EncoderSettings
@@ -60,7 +60,7 @@ class GraphMAE(EncoderMethod):
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """The scaled cosine error of the masked nodes."""
-        s, n = self.settings, batch.size
+        s, n = self.settings, batch.num_nodes
         device = batch.x.device
         masked = torch.randperm(n, generator=generator, device=device)[: max(int(s.mask_rate * n), 1)]
         replaced, tokens = masked.tensor_split([int(s.replace_rate * len(masked))])
@@ -69,7 +69,7 @@ class GraphMAE(EncoderMethod):
             order = torch.arange(n, device=device)
             order[replaced] = torch.randint(n, (len(replaced),), generator=generator, device=device)
             x = x.rows(order)
-        x = x.dropout(s.dropout, generator).hide_rows(tokens, self.token)
+        x = x.dropout(s.dropout, generator).mask_rows(tokens, self.token)
         code = self.encoder_to_decoder(self.encoder(x, batch.graph)[-1])
         reconstructed = self.decoder(code.index_fill(0, masked, 0.0), batch.graph, masked)
         error = 1 - cosine_similarity(reconstructed, batch.x.dense(masked))

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from girl.graph.batch import Batch
 from girl.methods.augment import graph_index
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
@@ -53,11 +53,11 @@ class InfoGraph(EncoderMethod):
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """The negated estimate; a single graph has no negatives."""
         index = graph_index(batch)
-        if batch.count < 2:
+        if batch.num_graphs < 2:
             return {}
         h = self.combine_layers(self.encoder(batch.x, batch.graph))
         pooling = self.encoder.settings.pooling
-        scores = self.node_network(h) @ self.graph_network(batch.pooled(h, pooling)).T  # n × count
+        scores = self.node_network(h) @ self.graph_network(batch.pool(h, pooling)).T  # n × count
         member = torch.zeros_like(scores, dtype=torch.bool)
         member[torch.arange(len(h), device=h.device), index] = True
         below = softplus(-scores)

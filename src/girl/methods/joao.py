@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number
 from girl.methods.augment import AUGMENTATIONS, Augmentation
-from girl.methods.base import Batch
 from girl.methods.graphcl import GraphCL, GraphCLSettings
 from girl.nn.encoder import EncoderSettings
 from girl.settings import checking
@@ -54,7 +54,7 @@ class JOAO(GraphCL):
         self.register_buffer("probabilities", torch.full((count,), 1 / count))
 
     def _draw(self, batch: Batch, generator: torch.Generator) -> Tensor:
-        draw = torch.multinomial(self.probabilities, batch.count, replacement=True, generator=generator)
+        draw = torch.multinomial(self.probabilities, batch.num_graphs, replacement=True, generator=generator)
         return self._allowed(batch.x.device)[draw]
 
     @torch.no_grad()
@@ -62,12 +62,12 @@ class JOAO(GraphCL):
         """Move the probabilities towards augmentations with a high loss."""
         p = self.probabilities
         epoch = list(batches())
-        sample = [batch for batch in epoch[: len(epoch) // len(p) + 1] if batch.count > 1]
+        sample = [batch for batch in epoch[: len(epoch) // len(p) + 1] if batch.num_graphs > 1]
         if not sample:
             return
         losses = []
         for augmentation in self._allowed(p.device):
-            choices = [augmentation.repeat(batch.count) for batch in sample]
+            choices = [augmentation.repeat(batch.num_graphs) for batch in sample]
             pairs = zip(sample, choices, strict=True)
             losses.append(torch.stack([self._contrast(batch, choice, generator) for batch, choice in pairs]).mean())
         p.copy_(project_to_simplex(p + torch.stack(losses) - self.gamma * (p - 1 / len(p))))

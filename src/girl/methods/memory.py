@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
 from girl.nn.encoder import EncoderSettings
 
 #: Bytes of a float32.
@@ -24,15 +24,15 @@ def layer_bytes(settings: EncoderSettings, data: Batch, nodes: int) -> float:
     """The encoder's layers in a step on ``nodes`` nodes of ``data``. GATv2 stores a message for each edge."""
     messages = nodes
     if settings.conv == "gatv2":
-        messages += round(data.graph.adjacency.values().numel() * nodes / max(data.size, 1)) + nodes
+        messages += round(data.graph.adjacency.values().numel() * nodes / max(data.num_nodes, 1)) + nodes
     return FLOAT * PER_LAYER * settings.layers * settings.hidden * messages
 
 
 def batch_bytes(data: Batch, nodes: int) -> float:
     """A batch of ``nodes`` nodes of ``data``: its features, a copy with dropout, and its edges with their operator."""
-    entries = data.x.shape[1] * data.size if data.x.sparse is None else 2 * data.x.sparse.values.numel()
+    entries = data.x.shape[1] * data.num_nodes if data.x.sparse is None else 2 * data.x.sparse.values.numel()
     edges = data.graph.adjacency.values().numel()
-    return FLOAT * (2 * entries + 4 * edges) * nodes / max(data.size, 1)
+    return FLOAT * (2 * entries + 4 * edges) * nodes / max(data.num_nodes, 1)
 
 
 def kernel_bytes(rows: int, rank: int, exact: bool = False) -> float:

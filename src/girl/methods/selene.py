@@ -12,11 +12,11 @@ import torch
 from scipy.sparse.linalg import eigsh
 from torch import Tensor, nn
 
-from girl.graph.features import Features
+from girl.graph.batch import Batch
 from girl.graph.graph import Graph
+from girl.graph.node_features import NodeFeatures
 from girl.kernel.checks import check_choice, check_number, check_whole
 from girl.methods.augment import random_view, sample_nodes
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
@@ -94,7 +94,7 @@ class SELENE(EncoderMethod):
     def _structure_columns(self, data: Batch) -> Tensor:
         return torch.cat([structure_columns(name, data) for name in self.settings.structure], 1)
 
-    def _code(self, x: Features) -> Tensor:
+    def _code(self, x: NodeFeatures) -> Tensor:
         """Z_x (n × code_dim)."""
         code: Tensor = self.code(self.norm(self.first(x)).relu())
         return code
@@ -106,8 +106,8 @@ class SELENE(EncoderMethod):
         x = batch.x if rows is None else batch.x.rows(rows)
         target = x.dense()
         error = (self.decoder(self._code(x)) - target).square().mean() / target.square().mean().clamp(min=1e-12)
-        codes = [self._code(x.hide_columns(s.drop_features, generator)) for _ in range(2)]
-        structure = Batch(Features(dense=batch.of(self._structure)), batch.graph)
+        codes = [self._code(x.mask_columns(s.drop_features, generator)) for _ in range(2)]
+        structure = Batch(NodeFeatures(dense=batch.rows_of(self._structure)), batch.graph)
         structure_codes = []
         for _ in range(2):
             view = random_view(structure, s.drop_features, s.drop_edges, generator)
@@ -130,7 +130,7 @@ class SELENE(EncoderMethod):
 
     def iter_layers(self, data: Batch) -> Iterator[Tensor]:
         """The layers of the structure channel."""
-        return self.encoder.iter_layers(Features(dense=self._structure_columns(data)), data.graph)
+        return self.encoder.iter_layers(NodeFeatures(dense=self._structure_columns(data)), data.graph)
 
     @torch.no_grad()
     def embed(self, data: Batch) -> Tensor:
@@ -170,9 +170,9 @@ def structure_columns(structure: Structure, data: Batch) -> Tensor:
 
 def shells(graph: Graph) -> Tensor:
     """The number of nodes at distance exactly 0 to 3 from each node (n × 4)."""
-    within = scipy.sparse.identity(graph.nodes, format="csr", dtype=np.float32)
+    within = scipy.sparse.identity(graph.num_nodes, format="csr", dtype=np.float32)
     step = _undirected(graph) + within
-    counts = [np.ones(graph.nodes)]
+    counts = [np.ones(graph.num_nodes)]
     for _ in range(MAX_DISTANCE):
         within = step @ within
         within.data[:] = 1
@@ -184,7 +184,7 @@ def shells(graph: Graph) -> Tensor:
 
 def walks(graph: Graph) -> Tensor:
     """How often random walks of 0 to 3 steps, one from each node, end at each node (n × 4)."""
-    columns = [torch.ones(graph.nodes, 1, device=graph.device)]
+    columns = [torch.ones(graph.num_nodes, 1, device=graph.device)]
     for _ in range(MAX_DISTANCE):
         columns.append(graph.mean.t_matmul(columns[-1]))
     return torch.cat(columns, 1)
@@ -194,11 +194,11 @@ def spectrum(graph: Graph) -> Tensor:
     """The leading eigenvectors of the normalised adjacency matrix, with rows of length 1 (n × 32)."""
     adjacency = _undirected(graph)
     scale = scipy.sparse.diags(1 / np.sqrt(np.maximum(np.asarray(adjacency.sum(1)).ravel(), 1)))
-    count = min(EIGENVECTORS, graph.nodes - 2)
-    _, vectors = eigsh(scale @ adjacency @ scale, k=count, which="LA", v0=np.ones(graph.nodes))
+    count = min(EIGENVECTORS, graph.num_nodes - 2)
+    _, vectors = eigsh(scale @ adjacency @ scale, k=count, which="LA", v0=np.ones(graph.num_nodes))
     vectors *= np.sign(vectors.sum(0) + 1e-12)  # an eigenvector's sign is arbitrary
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    columns = np.zeros((graph.nodes, EIGENVECTORS), np.float32)
+    columns = np.zeros((graph.num_nodes, EIGENVECTORS), np.float32)
     columns[:, :count] = vectors
     return torch.from_numpy(columns).to(graph.device)
 

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number
 from girl.methods.augment import graph_index
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.graphcl import graph_contrast, projector
 from girl.nn.encoder import EncoderSettings
@@ -48,7 +48,7 @@ class SimGRACE(EncoderMethod):
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """The contrastive loss between the encoder and a perturbed copy; a single graph has no negatives."""
         graph_index(batch)
-        if batch.count < 2:
+        if batch.num_graphs < 2:
             return {}
         clean = self.projector(self.embed_graphs(batch))
         with torch.no_grad():
@@ -64,4 +64,4 @@ class SimGRACE(EncoderMethod):
         # The running statistics of batch norm must stay those of the encoder itself.
         weights |= {name: buffer.clone() for name, buffer in self.encoder.named_buffers()}
         layers = functional_call(self.encoder, weights, (batch.x, batch.graph))
-        return batch.pooled(self.combine_layers(layers), self.encoder.settings.pooling)
+        return batch.pool(self.combine_layers(layers), self.encoder.settings.pooling)

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from girl.errors import InputError
-from girl.graph.complete import CompleteGraph
-from girl.graph.features import NORMALISE, Features, Normalise
+from girl.graph.fully_adjacent import FullyAdjacentGraph
 from girl.graph.graph import Graph
+from girl.graph.message_graph import MessageGraph
+from girl.graph.node_features import NORMALIZATIONS, NodeFeatures, Normalization
 from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
 from girl.nn.convolutions import ATTENTION, CONVS, Conv, Input
 from girl.nn.encoder import CHUNK, Encoder, EncoderSettings
@@ -33,7 +34,7 @@ class ClassifierSettings:
     """Number of fully connected layers after them."""
     dropout: float = 0.1
     """Fraction of each layer's output that is dropped in training."""
-    normalize: Normalise = "none"
+    normalize: Normalization = "none"
     """Scaling of each node's features: none, l2 (length √d) or zscore (mean 0, standard deviation 1)."""
     directed: bool = False
     """Whether messages follow the direction of the edges only."""
@@ -43,7 +44,7 @@ class ClassifierSettings:
     def __post_init__(self) -> None:
         with checking():
             check_choice("conv", self.conv, CONVS)
-            check_choice("normalize", self.normalize, NORMALISE)
+            check_choice("normalize", self.normalize, NORMALIZATIONS)
             for name in ("depth", "hidden", "head"):
                 check_whole(name, getattr(self, name), 1)
             check_number("dropout", self.dropout, 0, 1)
@@ -85,7 +86,7 @@ class Classifier(nn.Module):
         widths = [s.hidden] * s.head + [classes]
         self.head = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
 
-    def forward(self, x: Features, graph: Graph, generator: torch.Generator | None = None) -> Tensor:
+    def forward(self, x: NodeFeatures, graph: Graph, generator: torch.Generator | None = None) -> Tensor:
         """Logits (n × classes); with a generator, which draws the dropout, as in training."""
         h: Input = x
         for index in range(self.settings.depth):
@@ -100,10 +101,10 @@ class Classifier(nn.Module):
         logits: Tensor = self.head[-1](h)
         return logits
 
-    def _layer_graph(self, index: int, graph: Graph) -> Graph:
+    def _layer_graph(self, index: int, graph: Graph) -> MessageGraph:
         """The graph of a message-passing layer: the given one, unless the last layer is fully adjacent."""
         last = index == self.settings.depth - 1
-        return CompleteGraph(graph.nodes, graph.device) if last and self.settings.fully_adjacent else graph
+        return FullyAdjacentGraph(graph.num_nodes, graph.device) if last and self.settings.fully_adjacent else graph
 
     def _dropout(self, h: Tensor, generator: torch.Generator | None) -> Tensor:
         rate = self.settings.dropout
@@ -111,12 +112,12 @@ class Classifier(nn.Module):
             return h
         return h * (torch.rand(h.shape, generator=generator, device=h.device) >= rate) / (1 - rate)
 
-    def iter_layers(self, x: Features, graph: Graph) -> Iterator[Tensor]:
+    def iter_layers(self, x: NodeFeatures, graph: Graph) -> Iterator[Tensor]:
         """Every message-passing layer's output for all nodes in turn, without gradients; two are in memory at once."""
         return self.encoder.iter_layers(x, graph, last_graph=self._layer_graph(self.settings.depth - 1, graph))
 
     @torch.no_grad()
-    def predict(self, x: Features, graph: Graph) -> Tensor:
+    def predict(self, x: NodeFeatures, graph: Graph) -> Tensor:
         """Logits of all nodes, without gradients and layer by layer."""
         was_training = self.training
         self.eval()

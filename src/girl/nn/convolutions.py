@@ -1,10 +1,10 @@
-r"""Message-passing layers, each in two strokes: what every node may read, and what chosen nodes make of it.
+r"""Message-passing layers, each in two steps: the messages of all nodes, then the outputs of chosen nodes.
 
-The strokes are separate so that the last layer of a training step can be computed for the drawn rows only, and so that
+The steps are separate so that the last layer of a training step can be computed for the drawn rows only, and so that
 a large graph can be embedded layer by layer in chunks of nodes. The formulas are those of torch_geometric's layers of
 the same names, and the tests hold them to it. What is ours is the order of the products: features, wide and sparse, are
-mapped before they are passed on; hidden layers are passed on as they are and mapped where they arrive, so that a layer
-needs no second copy of its input and the map is applied to the wanted rows only.
+multiplied by the weights before they are propagated; hidden layers are propagated first and multiplied afterwards, so
+that a layer needs no second copy of its input and only the wanted rows are multiplied.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.utils import scatter, softmax
 
-from girl.graph.features import Features
-from girl.graph.graph import Graph
-from girl.graph.sparse_matrix import Operator, WeighedOperator
-from girl.kernel.sparse import csr
+from girl.graph.message_graph import MessageGraph
+from girl.graph.reweighted import ReweightedMatrix
+from girl.kernel.sparse import LinearMap, SparseMatrix
 
 Conv = Literal["gcn", "gat", "gatv2", "graphconv", "sage", "gin", "sgc", "appnp", "mlp"]
 CONVS = get_args(Conv)
-#: Layers that weigh every edge anew, in several heads.
+#: Layers of attention, which compute a weight for every edge, in several heads.
 ATTENTION = ("gat", "gatv2")
 
-Input = Tensor | Features
+#: The output of another layer, or node features.
+Input = Tensor | LinearMap
 
 
 class Linear(nn.Module):
-    r"""x W + b, for dense rows or :class:`~girl.graph.features.Features`."""
+    r"""x W + b, for dense rows or :class:`~girl.graph.node_features.Features`."""
 
     def __init__(self, inputs: int, outputs: int, bias: bool = True) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Linear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(outputs)) if bias else None
 
     def forward(self, x: Input, columns: slice | None = None) -> Tensor:
-        """All columns of the result, or some."""
+        """All columns of the result, or those of ``columns``."""
         if columns is None:
             out = x @ self.weight
             return out if self.bias is None else out + self.bias
@@ -49,45 +49,45 @@ class Linear(nn.Module):
 
 
 def take(x: Input, rows: Tensor | None) -> Input:
-    """Some rows of an input, or all."""
+    """The rows ``rows`` of an input, or all."""
     if rows is None:
         return x
-    return x.rows(rows) if isinstance(x, Features) else x[rows]
+    return x[rows] if isinstance(x, Tensor) else x.rows(rows)
 
 
-def of_rows(operator: Operator, rows: Tensor | None) -> Operator:
-    """An operator for some of its rows, or all."""
-    return operator if rows is None else operator.rows(rows)
+def of_rows(matrix: LinearMap, rows: Tensor | None) -> LinearMap:
+    """The rows ``rows`` of a matrix, or all."""
+    return matrix if rows is None else matrix.rows(rows)
 
 
-def mapped_early(linear: Linear, x: Input, columns: slice | None = None) -> Tensor:
-    """Features are mapped before they are passed on; a layer's output is not."""
-    if isinstance(x, Features):
+def apply_before(linear: Linear, x: Input, columns: slice | None = None) -> Tensor:
+    """Features are multiplied by the weights before they are propagated; the output of a layer is not."""
+    if not isinstance(x, Tensor):
         return linear(x, columns)
     return x if columns is None else x[:, columns]
 
 
-def mapped_late(linear: Linear, x: Input, heard: Tensor) -> Tensor:
-    """The map of what was heard, unless it was applied early."""
-    return heard if isinstance(x, Features) else linear(heard)
+def apply_after(linear: Linear, x: Input, messages: Tensor) -> Tensor:
+    """The propagated messages multiplied by the weights, unless :func:`apply_before` did so."""
+    return linear(messages) if isinstance(x, Tensor) else messages
 
 
 class Convolution(nn.Module, ABC):
     """One layer. ``forward(x, graph, rows)`` gives the outputs of ``rows`` (all if not given)."""
 
     @abstractmethod
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        """What every node offers to its neighbours (n × k), or some columns of it: each is made without the others."""
+    def sources(self, x: Input, graph: MessageGraph, columns: slice | None = None) -> Tensor:
+        """The messages of all nodes (n × k), or some columns of them, which do not depend on the others."""
 
     def passes_on(self, x: Input) -> bool:
-        """Whether what nodes offer is the input itself."""
+        """Whether the messages are the input itself."""
         return isinstance(x, Tensor)
 
     @abstractmethod
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        """What the nodes ``rows`` make of what they hear."""
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        """The layer's output for ``rows``, computed from the messages ``sources``."""
 
-    def forward(self, x: Input, graph: Graph, rows: Tensor | None = None) -> Tensor:
+    def forward(self, x: Input, graph: MessageGraph, rows: Tensor | None = None) -> Tensor:
         return self.gather(self.sources(x, graph), x, graph, rows)
 
 
@@ -103,8 +103,8 @@ class GCN(Convolution):
         self.bias = nn.Parameter(torch.zeros(outputs))
         self.hops = hops
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        z = mapped_early(self.linear, x, columns)
+    def sources(self, x: Input, graph: MessageGraph, columns: slice | None = None) -> Tensor:
+        z = apply_before(self.linear, x, columns)
         for _ in range(self.hops - 1):
             z = graph.gcn @ z
         return z
@@ -112,8 +112,8 @@ class GCN(Convolution):
     def passes_on(self, x: Input) -> bool:
         return isinstance(x, Tensor) and self.hops == 1
 
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        return mapped_late(self.linear, x, of_rows(graph.gcn, rows) @ sources) + self.bias
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        return apply_after(self.linear, x, of_rows(graph.gcn, rows) @ sources) + self.bias
 
 
 class APPNP(Convolution):
@@ -125,33 +125,33 @@ class APPNP(Convolution):
         self.bias = nn.Parameter(torch.zeros(outputs))
         self.hops, self.teleport = hops, teleport
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        return graph.smooth(mapped_early(self.linear, x, columns), self.teleport, self.hops)
+    def sources(self, x: Input, graph: MessageGraph, columns: slice | None = None) -> Tensor:
+        return graph.propagate(apply_before(self.linear, x, columns), self.teleport, self.hops)
 
     def passes_on(self, x: Input) -> bool:
         return False
 
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        return mapped_late(self.linear, x, sources if rows is None else sources[rows]) + self.bias
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        return apply_after(self.linear, x, sources if rows is None else sources[rows]) + self.bias
 
-    def forward(self, x: Input, graph: Graph, rows: Tensor | None = None) -> Tensor:
-        # In one go, the last propagation is that of the wanted rows only.
-        heard = graph.smooth(mapped_early(self.linear, x), self.teleport, self.hops, rows=rows)
-        return mapped_late(self.linear, x, heard) + self.bias
+    def forward(self, x: Input, graph: MessageGraph, rows: Tensor | None = None) -> Tensor:
+        # In one call, the last step is computed for the wanted rows only.
+        messages = graph.propagate(apply_before(self.linear, x), self.teleport, self.hops, rows=rows)
+        return apply_after(self.linear, x, messages) + self.bias
 
 
 class MLP(Convolution):
-    r""":math:`X W + b`: a layer that hears nothing, for graphs whose edges tell little."""
+    r""":math:`X W + b`: a layer without messages, for graphs whose edges carry little information."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
         self.linear = Linear(inputs, outputs)
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        return mapped_early(self.linear, x, columns)
+    def sources(self, x: Input, graph: MessageGraph, columns: slice | None = None) -> Tensor:
+        return apply_before(self.linear, x, columns)
 
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        return mapped_late(self.linear, x, sources if rows is None else sources[rows])
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        return apply_after(self.linear, x, sources if rows is None else sources[rows])
 
 
 class SAGE(Convolution):
@@ -159,32 +159,32 @@ class SAGE(Convolution):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
-        self.neighbours = Linear(inputs, outputs, bias=False)
+        self.neighbors = Linear(inputs, outputs, bias=False)
         self.root = Linear(inputs, outputs)
 
-    def operator(self, graph: Graph) -> Operator:
-        """How what the neighbours say is put together."""
+    def aggregation(self, graph: MessageGraph) -> LinearMap:
+        """The matrix that aggregates the neighbours' messages."""
         return graph.mean
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        return mapped_early(self.neighbours, x, columns)
+    def sources(self, x: Input, graph: MessageGraph, columns: slice | None = None) -> Tensor:
+        return apply_before(self.neighbors, x, columns)
 
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        heard = of_rows(self.operator(graph), rows) @ sources
-        return mapped_late(self.neighbours, x, heard) + self.root(take(x, rows))
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        messages = of_rows(self.aggregation(graph), rows) @ sources
+        return apply_after(self.neighbors, x, messages) + self.root(take(x, rows))
 
 
 class GraphConv(SAGE):
     r""":math:`A X W_n + X W_r + b` (Morris et al., 2019): as SAGE, with the sum of the neighbours."""
 
-    def operator(self, graph: Graph) -> Operator:
+    def aggregation(self, graph: MessageGraph) -> LinearMap:
         return graph.sum
 
 
 class GIN(Convolution):
     r""":math:`\mathrm{MLP}((1+\epsilon)X + AX)` (Xu et al., 2019), with a two-layer perceptron and a learned ε.
 
-    The first map of the perceptron is linear, so it is applied before the sum: a sparse input stays sparse.
+    The first layer of the perceptron is linear, so it is applied before the sum: a sparse input stays sparse.
     """
 
     def __init__(self, inputs: int, outputs: int) -> None:
@@ -194,13 +194,13 @@ class GIN(Convolution):
         self.second = Linear(outputs, outputs)
         self.epsilon = nn.Parameter(torch.zeros(()))
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        return mapped_early(self.first, x, columns)
+    def sources(self, x: Input, graph: MessageGraph, columns: slice | None = None) -> Tensor:
+        return apply_before(self.first, x, columns)
 
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        own = sources if rows is None else sources[rows]
-        heard = of_rows(graph.sum, rows) @ sources + (1 + self.epsilon) * own
-        return self.second((mapped_late(self.first, x, heard) + self.bias).relu())
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        root = sources if rows is None else sources[rows]
+        messages = of_rows(graph.sum, rows) @ sources + (1 + self.epsilon) * root
+        return self.second((apply_after(self.first, x, messages) + self.bias).relu())
 
 
 class GAT(Convolution):
@@ -210,36 +210,39 @@ class GAT(Convolution):
         \alpha_{ij} = \mathrm{softmax}_j\; \mathrm{LeakyReLU}(a_t^\top X_i W + a_s^\top X_j W), \qquad
         H_i = \sum_j \alpha_{ij} X_j W + b
 
-    Heads share the width, and weights of edges count, as in :class:`GATv2`. What a node says and what it is asked are
-    a number each for a head, so that nothing as wide as a layer is written out along the edges.
+    Heads share the width, and edge weights count, as in :class:`GATv2`. A node's scores as source and as target are one
+    number each for a head, so that nothing as wide as a layer is stored for each edge.
     """
 
     def __init__(self, inputs: int, outputs: int, heads: int = 4) -> None:
         super().__init__()
         _check_heads(outputs, heads)
         self.linear = Linear(inputs, outputs, bias=False)
-        self.says, self.asked = (_attention(heads, outputs // heads) for _ in range(2))
+        self.source_score, self.target_score = (_attention(heads, outputs // heads) for _ in range(2))
         self.bias = nn.Parameter(torch.zeros(outputs))
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        found: Tensor = self.linear(x, columns)
-        return found
+    def sources(self, x: Input, graph: MessageGraph, columns: slice | None = None) -> Tensor:
+        messages: Tensor = self.linear(x, columns)
+        return messages
 
     def passes_on(self, x: Input) -> bool:
         return False
 
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        edges = graph.looped.adjacency if rows is None else graph.looped.rows(rows)
-        n, heads = edges.shape[0], len(self.says)
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        edges = _edges(graph, rows)
+        n, heads = edges.shape[0], len(self.source_score)
         target = torch.repeat_interleave(torch.arange(n, device=sources.device), edges.crow_indices().diff())
-        source = edges.col_indices()
         split = sources.unflatten(1, (heads, -1))  # n × heads × c
-        says = (split * self.says).sum(-1)
-        asked = ((split if rows is None else split[rows]) * self.asked).sum(-1)
-        share = _shares(nn.functional.leaky_relu(says[source] + asked[target], 0.2), target, edges, graph)
-        here = Operator.of(csr(edges.crow_indices(), source, torch.ones_like(edges.values()), (n, edges.shape[1])))
-        heard = [WeighedOperator(here, one) @ part for one, part in zip(share.unbind(1), split.unbind(1), strict=True)]
-        return torch.cat(heard, 1) + self.bias
+        source_score = (split * self.source_score).sum(-1)
+        target_score = ((split if rows is None else split[rows]) * self.target_score).sum(-1)
+        score = nn.functional.leaky_relu(source_score[edges.col_indices()] + target_score[target], 0.2)
+        attention = _attention_weights(score, target, edges, graph)
+        ones = SparseMatrix(edges).with_values(torch.ones_like(edges.values()))
+        messages = [
+            ReweightedMatrix(ones, weight) @ part
+            for weight, part in zip(attention.unbind(1), split.unbind(1), strict=True)
+        ]
+        return torch.cat(messages, 1) + self.bias
 
 
 class GATv2(Convolution):
@@ -249,8 +252,8 @@ class GATv2(Convolution):
         \alpha_{ij} = \mathrm{softmax}_j\; a^\top \mathrm{LeakyReLU}(X_i W_t + X_j W_s), \qquad
         H_i = \sum_j \alpha_{ij} X_j W_s + b
 
-    Heads share the width: each has ``outputs / heads`` columns, side by side. Weights of edges multiply the shares
-    before they are made to sum to one.
+    Heads share the width: each has ``outputs / heads`` columns, side by side. Edge weights multiply the attention
+    before it is normalised to a sum of one.
     """
 
     def __init__(self, inputs: int, outputs: int, heads: int = 4) -> None:
@@ -262,22 +265,22 @@ class GATv2(Convolution):
         self.bias = nn.Parameter(torch.zeros(outputs))
         self.heads = heads
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        found: Tensor = self.source(x, columns)
-        return found
+    def sources(self, x: Input, graph: MessageGraph, columns: slice | None = None) -> Tensor:
+        messages: Tensor = self.source(x, columns)
+        return messages
 
     def passes_on(self, x: Input) -> bool:
         return False
 
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        edges = graph.looped.adjacency if rows is None else graph.looped.rows(rows)
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        edges = _edges(graph, rows)
         n = edges.shape[0]
         target = torch.repeat_interleave(torch.arange(n, device=sources.device), edges.crow_indices().diff())
-        read = sources[edges.col_indices()].view(-1, self.heads, self.attention.shape[1])  # edges × heads × c
-        own = self.target(take(x, rows)).view(n, self.heads, self.attention.shape[1])[target]
-        score = (nn.functional.leaky_relu(read + own, 0.2) * self.attention).sum(-1)
-        share = _shares(score, target, edges, graph)
-        out = scatter(read * share.unsqueeze(-1), target, dim=0, dim_size=n, reduce="sum")
+        messages = sources[edges.col_indices()].view(-1, self.heads, self.attention.shape[1])  # edges × heads × c
+        receiver = self.target(take(x, rows)).view(n, self.heads, self.attention.shape[1])[target]
+        score = (nn.functional.leaky_relu(messages + receiver, 0.2) * self.attention).sum(-1)
+        attention = _attention_weights(score, target, edges, graph)
+        out = scatter(messages * attention.unsqueeze(-1), target, dim=0, dim_size=n, reduce="sum")
         return out.flatten(1) + self.bias
 
 
@@ -291,10 +294,16 @@ def _attention(heads: int, width: int) -> nn.Parameter:
     return nn.Parameter(torch.empty(heads, width).uniform_(-bound, bound))
 
 
-def _shares(score: Tensor, target: Tensor, edges: Tensor, graph: Graph) -> Tensor:
-    """How much of what a node hears comes along each edge (edges × heads), by scores and the weights of edges."""
+def _edges(graph: MessageGraph, rows: Tensor | None) -> Tensor:
+    """The adjacency matrix with self-loops, or some of its rows."""
+    looped = graph.with_self_loops
+    return looped.adjacency if rows is None else looped.adjacency_rows(rows)
+
+
+def _attention_weights(score: Tensor, target: Tensor, edges: Tensor, graph: MessageGraph) -> Tensor:
+    """The softmax of the scores over the edges into each node (edges × heads), times the edge weights."""
     if graph.weighted:
-        score = score + edges.values().log().unsqueeze(1)  # a share proportional to the weight
+        score = score + edges.values().log().unsqueeze(1)  # attention proportional to the weight
     return softmax(score, target, num_nodes=edges.shape[0])
 
 

@@ -12,10 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from girl.errors import InputError
-from girl.graph.features import NORMALISE, Features, Normalise
+from girl.graph.batch import Pooling
 from girl.graph.graph import Graph
+from girl.graph.message_graph import MessageGraph
+from girl.graph.node_features import NORMALIZATIONS, NodeFeatures, Normalization
 from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
 from girl.kernel.distributed import Ranks
+from girl.kernel.sparse import LinearMap
 from girl.nn.convolutions import ATTENTION, CONVS, Conv, Convolution, Input, Linear, convolution
 from girl.settings import checking
 
@@ -25,7 +28,6 @@ Norm = Literal["none", "batch", "layer"]
 NORMS = get_args(Norm)
 Output = Literal["last", "layers"]
 OUTPUTS = get_args(Output)
-Pooling = Literal["sum", "mean", "max"]
 Readout = Pooling | Literal["kernel"]
 READOUTS = (*get_args(Pooling), "kernel")
 
@@ -61,7 +63,7 @@ class EncoderSettings:
     """Propagations of an sgc or appnp layer."""
     teleport: float = 0.1
     """Teleport probability of an appnp layer: the weight of a node's own signal at each propagation."""
-    normalize: Normalise = "l2"
+    normalize: Normalization = "l2"
     """Scaling of each node's features: none, l2 (length √d), sized (l2, with the size in columns of its own), sum
     (absolute values sum to 1) or zscore (mean 0, standard deviation 1)."""
     directed: bool = False
@@ -88,7 +90,7 @@ class EncoderSettings:
             check_choice("conv", self.conv, CONVS)
             check_choice("activation", self.activation, ACTIVATIONS)
             check_choice("norm", self.norm, NORMS)
-            check_choice("normalize", self.normalize, NORMALISE)
+            check_choice("normalize", self.normalize, NORMALIZATIONS)
             check_choice("output", self.output, OUTPUTS)
             check_choice("readout", self.readout, READOUTS)
             for name in ("hidden", "layers", "heads", "hops"):
@@ -156,7 +158,7 @@ class Encoder(nn.Module):
                     part.weight.copy_(directions if first else torch.eye(*part.weight.shape, device=part.weight.device))
 
     def layer(
-        self, index: int, x: Input, graph: Graph, rows: Tensor | None = None, sources: Tensor | None = None
+        self, index: int, x: Input, graph: MessageGraph, rows: Tensor | None = None, sources: Tensor | None = None
     ) -> Tensor:
         """The output of one layer for ``rows`` (all if None), from its ``sources`` if these are given."""
         conv = self.convolution(index)
@@ -168,7 +170,9 @@ class Encoder(nn.Module):
             out = out + (x if rows is None else x[rows])
         return out
 
-    def forward(self, x: Features, graph: Graph, rows: Tensor | None = None, *, greedy: bool = False) -> list[Tensor]:
+    def forward(
+        self, x: LinearMap, graph: MessageGraph, rows: Tensor | None = None, *, greedy: bool = False
+    ) -> list[Tensor]:
         """Every layer's output.
 
         Args:
@@ -190,12 +194,12 @@ class Encoder(nn.Module):
     @torch.no_grad()
     def iter_layers(
         self,
-        x: Features,
+        x: NodeFeatures,
         graph: Graph,
         chunk: int = CHUNK,
         chunk_edges: int = CHUNK_EDGES,
         *,
-        last_graph: Graph | None = None,
+        last_graph: MessageGraph | None = None,
     ) -> Iterator[Tensor]:
         """Every layer's output for all nodes in turn, in chunks of nodes: two layers are in memory at a time.
 
@@ -206,11 +210,13 @@ class Encoder(nn.Module):
         """
         h: Input = x
         edges = graph.degree + 1 if self.settings.conv == "gatv2" else torch.zeros_like(graph.degree)
-        bounds = [0, graph.nodes] if self.ranks is None else _even_bounds(graph.degree + NODE_EDGES, self.ranks.count)
+        bounds = (
+            [0, graph.num_nodes] if self.ranks is None else _even_bounds(graph.degree + NODE_EDGES, self.ranks.count)
+        )
         rank = 0 if self.ranks is None else self.ranks.rank
         first, stop = bounds[rank], bounds[rank + 1]
         for index in range(self.settings.layers):
-            out = torch.empty(graph.nodes, self.settings.hidden, device=graph.device)
+            out = torch.empty(graph.num_nodes, self.settings.hidden, device=graph.device)
             layer_graph = graph if last_graph is None or index < self.settings.layers - 1 else last_graph
             sources = self._sources(index, h, layer_graph)
             for nodes in _chunks(edges[first:stop], chunk, chunk_edges, first):
@@ -221,13 +227,13 @@ class Encoder(nn.Module):
             h = out
             yield out
 
-    def _sources(self, index: int, x: Input, graph: Graph) -> Tensor:
+    def _sources(self, index: int, x: Input, graph: MessageGraph) -> Tensor:
         """The messages of all nodes in one layer, n × k; each process computes some columns."""
         conv = self.convolution(index)
         if self.ranks is None or conv.passes_on(x):
             return conv.sources(x, graph)
         parts = [slice(start, stop) for start, stop in pairwise(self.ranks.bounds(self.settings.hidden))]
-        blocks = [torch.empty(graph.nodes, part.stop - part.start, device=graph.device) for part in parts]
+        blocks = [torch.empty(graph.num_nodes, part.stop - part.start, device=graph.device) for part in parts]
         blocks[self.ranks.rank] = conv.sources(x, graph, parts[self.ranks.rank]).contiguous()
         self.ranks.exchange(blocks)
         return torch.cat(blocks, 1)

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from torch_geometric.data import Data
 
 from girl.errors import InputError
-from girl.graph.compact import compact
+from girl.kernel.sparse import to_csr_or_dense
 from girl.tables.edges import Edges, edges_of, read_edge_file
 from girl.tables.encoding import Encoding
 from girl.tables.graph_files import GraphFile
@@ -251,7 +251,7 @@ def _features(
 
 
 def _tensor(matrix: NDArray[np.float32] | scipy.sparse.csr_matrix) -> torch.Tensor:
-    return compact(torch.from_numpy(matrix) if isinstance(matrix, np.ndarray) else matrix)
+    return to_csr_or_dense(torch.from_numpy(matrix) if isinstance(matrix, np.ndarray) else matrix)
 
 
 @dataclass(frozen=True)

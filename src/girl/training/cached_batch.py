@@ -14,10 +14,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from girl.datasets.cache import cache_root
-from girl.graph.features import Features
+from girl.graph.batch import Batch
 from girl.graph.graph import Graph
-from girl.graph.sparse_matrix import Operator
-from girl.methods.base import Batch
+from girl.graph.node_features import NodeFeatures
+from girl.kernel.sparse import SparseMatrix
 from girl.nn.encoder import EncoderSettings
 from girl.training.checkpoint import DamagedError
 from girl.training.distributed import ALONE, World
@@ -61,10 +61,10 @@ def kept_part(whole: Batch, nodes: Tensor, *, world: World = ALONE, folder: Path
     """As :func:`~girl.training.run.seen_by`, kept and mapped in the same way."""
     adjacency, device = whole.graph.adjacency, whole.x.device
     edges = adjacency.values().numel()
-    if edges < KEPT or whole.graphs is not None or device.type != "cpu":
+    if edges < KEPT or whole.graph_id is not None or device.type != "cpu":
         return seen_by(whole, nodes)
     x = whole.x
-    features = x.dense() if x.sparse is None else x.sparse.matrix
+    features = x.dense() if x.sparse is None else x.sparse.tensor
     key = _key([adjacency, features, x.offset, nodes], [FORMAT, whole.graph.symmetric])
     path = _place(folder, len(nodes), edges, key)
     return world.in_turn(lambda: _kept(path, lambda: seen_by(whole, nodes)))
@@ -93,7 +93,7 @@ def _kept(path: Path, make: Callable[[], Batch]) -> Batch:
 def _tensors(batch: Batch) -> tuple[dict[str, Tensor], dict[str, bool]]:
     found = {"adjacency": batch.graph.adjacency}
     x = batch.x
-    found["x"] = x.dense() if x.sparse is None else x.sparse.matrix
+    found["x"] = x.dense() if x.sparse is None else x.sparse.tensor
     if x.offset is not None:
         found["offset"] = x.offset
     return found, {"symmetric": batch.graph.symmetric, "weighted": batch.graph.weighted}
@@ -102,9 +102,9 @@ def _tensors(batch: Batch) -> tuple[dict[str, Tensor], dict[str, bool]]:
 def _batch(tensors: dict[str, Tensor], about: dict[str, bool]) -> Batch:
     x, adjacency = tensors["x"], tensors["adjacency"]
     if x.layout == torch.strided:
-        features = Features(dense=x)
+        features = NodeFeatures(dense=x)
     else:
-        features = Features(sparse=Operator.of(x), offset=tensors.get("offset"))
+        features = NodeFeatures(sparse=SparseMatrix(x), offset=tensors.get("offset"))
     return Batch(features, Graph(adjacency, about["symmetric"], about["weighted"]))
 
 

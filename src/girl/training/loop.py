@@ -14,8 +14,9 @@ from torch import Tensor
 
 from girl.console import phase
 from girl.errors import InputError
-from girl.graph.partition import kept_partition, members
-from girl.methods.base import Batch, Method
+from girl.graph.batch import Batch
+from girl.graph.partition import cached_partition, nodes_by_part
+from girl.methods.base import Method
 from girl.training.checkpoint import load_newest, numbered, save_numbered
 from girl.training.distributed import ALONE, World
 from girl.training.progress import TrainingProgress
@@ -58,10 +59,10 @@ def fit(
         world: the processes that share every batch. The first writes and speaks; all end with the same weights.
     """
     _check_shared(whole, settings, world)
-    if settings.clusters > 1 and 2 * settings.clusters > whole.size * settings.batch_size:
-        most = whole.size * settings.batch_size // 2
+    if settings.clusters > 1 and 2 * settings.clusters > whole.num_nodes * settings.batch_size:
+        most = whole.num_nodes * settings.batch_size // 2
         raise InputError(
-            f"clusters: given {settings.clusters:,} for {whole.size:,} nodes, expected at most {most:,}: "
+            f"clusters: given {settings.clusters:,} for {whole.num_nodes:,} nodes, expected at most {most:,}: "
             "one node alone explains nothing"
         )
     if folder is not None and world.first:
@@ -76,10 +77,12 @@ def fit(
     if folder is not None:
         _resume(trainer, folder, resume, about or {})
     with phase(console, "cutting the graph into parts"):
-        if whole.graphs is not None:
-            parts = members(whole.graphs)
+        if whole.graph_id is not None:
+            parts = nodes_by_part(whole.graph_id)
         elif settings.clusters > 1:
-            parts = world.in_turn(lambda: members(kept_partition(whole.graph, settings.clusters, settings.seed)))
+            parts = world.in_turn(
+                lambda: nodes_by_part(cached_partition(whole.graph, settings.clusters, settings.seed))
+            )
         else:
             parts = []
     good = _snapshot(trainer)
@@ -144,7 +147,7 @@ def _check_shared(whole: Batch, settings: TrainSettings, world: World) -> None:
     """Complain about batches that cannot be shared out among the processes."""
     if world.count == 1:
         return
-    if whole.graphs is None and settings.clusters < 2:
+    if whole.graph_id is None and settings.clusters < 2:
         raise InputError(
             f"clusters: given {settings.clusters}, the graph in one piece, with {world.count} processes; expected "
             f"parts to share out, such as --clusters {8 * world.count} --batch-size {world.count}"

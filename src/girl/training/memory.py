@@ -12,7 +12,8 @@ import psutil
 import torch
 
 from girl.errors import InputError
-from girl.methods.base import Batch, Method
+from girl.graph.batch import Batch
+from girl.methods.base import Method
 from girl.methods.memory import MemoryEstimate
 from girl.training.state import TrainSettings
 
@@ -59,18 +60,18 @@ def peak(method: Method, whole: Batch, settings: TrainSettings, processes: int =
 
 def batch_nodes(whole: Batch, settings: TrainSettings) -> int:
     """Nodes of the largest batch, about."""
-    if whole.graphs is not None:
-        share = UNEVEN * settings.batch_size / max(whole.count, 1)
+    if whole.graph_id is not None:
+        share = UNEVEN * settings.batch_size / max(whole.num_graphs, 1)
     else:
         share = UNEVEN * settings.batch_size / settings.clusters if settings.clusters > 1 else 1.0
-    return math.ceil(whole.size * min(share, 1.0))
+    return math.ceil(whole.num_nodes * min(share, 1.0))
 
 
 def _advice(method: Method, whole: Batch, settings: TrainSettings, free: float, processes: int) -> str:
     """What would make it fit: the smallest number of clusters that does; else what is left."""
-    if whole.graphs is None:
+    if whole.graph_id is None:
         clusters = max(2, settings.clusters)
-        while clusters * 50 < whole.size:
+        while clusters * 50 < whole.num_nodes:
             fewer = replace(settings, clusters=clusters, batch_size=processes)
             if (wanted := peak(method, whole, fewer, processes)) is not None and wanted <= 0.8 * free:
                 told = f"--clusters {clusters} --batch-size {processes} takes {wanted / 1e9:.1f} GB"

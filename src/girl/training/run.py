@@ -20,10 +20,11 @@ import girl
 from girl.console import phase
 from girl.errors import InputError
 from girl.files import replacing, write_json
-from girl.graph.features import Features
-from girl.graph.graph import Graph, check_edges
+from girl.graph.adjacency import check_edge_index
+from girl.graph.batch import Batch
+from girl.graph.graph import Graph
+from girl.graph.node_features import NodeFeatures
 from girl.graph.subspace import principal_directions
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.girl import GIRLSettings
 from girl.methods.registry import method_of
@@ -77,7 +78,7 @@ def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str =
     if data.x is None:
         raise InputError("x: the graph has no node features, expected a matrix with a row for each node")
     nodes = data.x.shape[0]
-    check_edges(data.edge_index, nodes)
+    check_edge_index(data.edge_index, nodes)
     x = data.x.coalesce() if data.x.layout == torch.sparse_coo else data.x
     values = x if x.layout == torch.strided else x.values()
     if not bool(torch.isfinite(values).all()):
@@ -90,14 +91,14 @@ def batch_of(data: Data, settings: EncoderSettings, device: torch.device | str =
     count = 0
     if graphs is not None:
         count = data.graphs if "graphs" in data else len(data.y)
-    return Batch(Features.of(x, settings.normalize), graph, None, graphs, count).to(device)
+    return Batch(NodeFeatures.from_tensor(x, settings.normalize), graph, None, graphs, count).to(device)
 
 
 def settle(recipe: Recipe, whole: Batch) -> Recipe:
     """The recipe with what it leaves to the graph decided: features that are only ids are not kept, nodes not read."""
-    if whole.graphs is None and method_of(recipe.method).level == "graphs":
+    if whole.graph_id is None and method_of(recipe.method).level == "graphs":
         raise InputError(f"method: {recipe.name} given one graph, expected a set of graphs, such as mutag")
-    if whole.graphs is None and recipe.encoder.readout_rank:
+    if whole.graph_id is None and recipe.encoder.readout_rank:
         recipe = replace(recipe, encoder=replace(recipe.encoder, readout_rank=0))
     if recipe.encoder.keep and whole.x.is_ids:
         return replace(recipe, encoder=replace(recipe.encoder, keep=0.0))
@@ -148,7 +149,7 @@ def embed_weightless(whole: Batch, recipe: Recipe) -> Tensor:
 
 def seen_by(whole: Batch, nodes: Tensor) -> Batch:
     """The graph among some nodes, as a graph of its own: all that inductive training sees."""
-    part = whole.part(nodes)
+    part = whole.subgraph(nodes)
     return Batch(part.x, part.graph)
 
 
@@ -157,7 +158,7 @@ def fingerprint(whole: Batch) -> int:
     adjacency = whole.graph.adjacency
     parts = [adjacency.crow_indices(), adjacency.col_indices()]
     parts += [adjacency.values()] if whole.graph.weighted else []
-    parts += [] if whole.graphs is None else [whole.graphs]
+    parts += [] if whole.graph_id is None else [whole.graph_id]
     value = 0
     for tensor in (*parts, *whole.x.tensors):
         value = zlib.crc32(tensor.contiguous().cpu().numpy().data, value)
@@ -188,7 +189,7 @@ def pretrain(
         world: the processes that share every batch; the first one's run is kept.
     """
     recipe = settle(recipe, whole)
-    about = {"recipe": recipe.to_dict(), "inputs": whole.x.shape[1], "nodes": whole.size, **(about or {})}
+    about = {"recipe": recipe.to_dict(), "inputs": whole.x.shape[1], "nodes": whole.num_nodes, **(about or {})}
     about["fingerprint"] = fingerprint(whole)
     method = untrained(whole.x.shape[1], recipe, whole.x.device)
     check_memory(method, whole, recipe.train, world.here)

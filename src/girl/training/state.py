@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.kernel.checks import EqualRowsError, NotFiniteError, check_choice, check_number, check_whole
-from girl.methods.base import Batch, Method
+from girl.methods.base import Method
 from girl.nn.encoder import shared_encoders
 from girl.training.distributed import ALONE, World
 
@@ -211,7 +212,7 @@ class Trainer:
         one without any.
         """
         if not parts:
-            yield whole, whole.size
+            yield whole, whole.num_nodes
             return
         drawn = torch.randperm(len(parts), generator=self.generator, device=self.generator.device)
         order = self.world.same(drawn).tolist()
@@ -222,7 +223,7 @@ class Trainer:
                 continue
             own = [parts[index] for index in chosen[self.world.rank :: self.world.count]]
             nodes = torch.cat(own).sort().values if own else parts[0][:0]
-            yield whole.chosen(nodes.to(whole.x.device)), size
+            yield whole.subgraph(nodes.to(whole.x.device), renumber_graphs=True), size
 
     def score(self, whole: Batch) -> float | None:
         """The method's score after an epoch; all processes work on it, and what the first finds counts."""

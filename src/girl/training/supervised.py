@@ -13,10 +13,11 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_choice, check_number, check_whole
 from girl.kernel.distributed import Ranks
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
-from girl.methods.base import Batch, Method
+from girl.methods.base import Method
 from girl.methods.memory import FLOAT, MemoryEstimate, batch_bytes, kernel_bytes, layer_bytes
 from girl.nn.classifier import Classifier, ClassifierSettings
 from girl.nn.diagnosis import unexplained_fractions
@@ -170,7 +171,7 @@ class SupervisedMethod(Method):
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """Cross-entropy and the regulariser on the training nodes of a batch; a batch without any is passed over."""
-        mask, y = batch.of(self._mask), batch.of(self.labels.y)
+        mask, y = batch.rows_of(self._mask), batch.rows_of(self.labels.y)
         known = total = int(mask.sum())
         if self._ranks is not None:
             total = sum(self._ranks.sizes(known, mask.device))
@@ -196,7 +197,7 @@ class SupervisedMethod(Method):
         if self.regularizer is not None:
             step += s.depth * kernel_bytes(nodes, self.regularizer.loss.rank)
         scored = whole if self.scored is None else self.scored[0]
-        return MemoryEstimate(step=step, embed=FLOAT * scored.size * (self.labels.classes + 3 * s.hidden))
+        return MemoryEstimate(step=step, embed=FLOAT * scored.num_nodes * (self.labels.classes + 3 * s.hidden))
 
     def score(self, whole: Batch) -> float | None:
         """The score on the validation nodes; None if there are none."""

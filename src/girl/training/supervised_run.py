@@ -11,7 +11,7 @@ from rich.console import Console
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
 from girl.nn.classifier import Classifier
 from girl.training.distributed import ALONE, World
 from girl.training.loop import Resume
@@ -65,7 +65,7 @@ def run_supervised(
         "recipe": recipe.to_dict(),
         "inputs": whole.x.shape[1],
         "classes": labels.classes,
-        "nodes": whole.size,
+        "nodes": whole.num_nodes,
         "fingerprint": fingerprint(whole),
         **(about or {}),
     }

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from girl.datasets.dataset import NodeDataset
 from girl.evaluation.labels import labels_of
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
 from girl.nn.encoder import shared_encoders
 from girl.splits import Protocol, Split
 from girl.training.cached_batch import kept_batch, kept_part

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from girl.errors import InputError
-from girl.graph.complete import CompleteGraph
-from girl.graph.features import Features
+from girl.graph.fully_adjacent import FullyAdjacentGraph
 from girl.graph.graph import Graph
+from girl.graph.node_features import NodeFeatures
 from girl.nn.convolutions import convolution
 
 
@@ -23,8 +23,8 @@ def test_a_layer_on_the_complete_graph_needs_no_edges(conv, nodes, first):
     inputs = [torch.randn(nodes, 6).requires_grad_() for _ in range(2)]
     inputs[1].data.copy_(inputs[0].data)
     outs = []
-    for x, graph in zip(inputs, (CompleteGraph(nodes), written_out(nodes)), strict=True):
-        given = Features.of(x.detach(), "none") if first else x
+    for x, graph in zip(inputs, (FullyAdjacentGraph(nodes), written_out(nodes)), strict=True):
+        given = NodeFeatures.from_tensor(x.detach(), "none") if first else x
         outs.append(layer(given, graph))
         if not first:
             outs[-1].square().sum().backward()
@@ -38,9 +38,9 @@ def test_a_layer_on_the_complete_graph_needs_no_edges(conv, nodes, first):
 def test_a_million_nodes_hear_each_other():
     """What would be 10¹² edges."""
     z = torch.ones(1_000_000, 2)
-    torch.testing.assert_close(CompleteGraph(1_000_000).mean @ z, z)
+    torch.testing.assert_close(FullyAdjacentGraph(1_000_000).mean @ z, z)
 
 
 def test_attention_is_refused():
     with pytest.raises(InputError, match="n² of them"):
-        convolution("gatv2", 4, 4, 2, 1, 0.1)(torch.ones(3, 4), CompleteGraph(3))
+        convolution("gatv2", 4, 4, 2, 1, 0.1)(torch.ones(3, 4), FullyAdjacentGraph(3))
