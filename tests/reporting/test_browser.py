@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Page as Tab
-from test_page import HOSTILE, make_report, make_set_report
+from tests.reporting.test_page import HOSTILE, make_report, make_set_report
 
 from girl.reporting.page import ReportData, write_report
 
