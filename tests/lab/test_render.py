@@ -7,7 +7,7 @@ from pathlib import Path
 
 from girl.lab.render import render
 from girl.lab.tables.synthetic import table_1d
-from girl.training.recipe import read_recipe
+from girl.training.recipe import Recipe
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -72,4 +72,4 @@ def test_the_recipes_of_the_training_page_are_recipes(tmp_path):
     for kind, text in found:
         path = tmp_path / f"recipe.{kind}"
         path.write_text(text, encoding="utf-8")
-        assert read_recipe(path).train.epochs == 40
+        assert Recipe.load(path).train.epochs == 40

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from girl import datasets, splits
 from girl.lab import search
-from girl.training.recipe import Recipe, find_recipe
+from girl.training.recipe import Recipe
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +39,11 @@ def test_a_search_goes_on_where_it_stopped(texas, tmp_path, monkeypatch):
     known = json.loads(out.read_text())["known"]
     assert best["score"] == max(trial["score"] for trial in (*trials, *known.values()))
     # What is shipped is judged as it is, not as the nearest point of the space.
-    assert known["shipped"]["recipe"] == find_recipe("texas").to_dict()
+    assert known["shipped"]["recipe"] == Recipe.load("texas").to_dict()
 
 
 @pytest.mark.parametrize("name", ["texas", "physics", "usa-airports"])
 def test_a_recipe_file_says_what_was_chosen(name, tmp_path):
-    (tmp_path / "best.toml").write_text(search.toml_of(find_recipe(name)))
-    assert find_recipe(str(tmp_path / "best.toml")) == find_recipe(name)
+    (tmp_path / "best.toml").write_text(search.toml_of(Recipe.load(name)))
+    assert Recipe.load(str(tmp_path / "best.toml")) == Recipe.load(name)
     assert search.toml_of(Recipe()).count("\n") == 1

@@ -22,8 +22,9 @@ from girl.methods.simgrace import SimGRACE, SimGRACESettings
 from girl.nn.encoder import EncoderSettings
 from girl.training.loop import fit
 from girl.training.recipe import Recipe, method_recipe
-from girl.training.run import embed_untrained, pretrain
+from girl.training.run import pretrain
 from girl.training.state import TrainSettings
+from girl.training.untrained import embed_untrained
 
 LEVEL = [name for name, entry in methods().items() if entry.level != "nodes"]
 
@@ -56,7 +57,7 @@ def test_readouts_are_those_of_each_graph(readout, set_of_graphs):
 def test_chosen_graphs_are_whole_and_numbered_anew(set_of_graphs):
     whole, _ = set_of_graphs
     nodes = torch.nonzero((whole.graph_id == 3) | (whole.graph_id == 7)).flatten()
-    part = whole.chosen(nodes)
+    part = whole.subgraph(nodes, renumber_graphs=True)
     assert part.num_graphs == 2
     assert part.graph_id.unique().tolist() == [0, 1]
     h = whole.x.dense()

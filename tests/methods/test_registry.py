@@ -10,10 +10,12 @@ from girl.methods import registry
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.registry import MethodEntry, find_method, method_of, methods
 from girl.nn.encoder import EncoderSettings
+from girl.training.context import Context
 from girl.training.loop import fit
 from girl.training.recipe import Recipe, method_recipe
-from girl.training.run import embed_untrained, load_run, pretrain, untrained
+from girl.training.run import load_run, pretrain
 from girl.training.state import TrainSettings
+from girl.training.untrained import embed_untrained, untrained_method
 
 NAMES = [name for name, entry in methods().items() if entry.level != "graphs"]
 
@@ -28,7 +30,7 @@ def small(name, **train):
 def test_every_method_learns_and_embeds(name, graph_and_labels, tmp_path):
     whole, _ = graph_and_labels
     recipe = small(name)
-    run = pretrain(whole, recipe, out=tmp_path / "run")
+    run = pretrain(whole, recipe, Context(folder=tmp_path / "run"))
     assert run.vectors.shape == (whole.num_nodes, run.method.width)
     assert run.vectors.isfinite().all()
     assert not torch.equal(run.vectors, embed_untrained(whole, recipe))
@@ -56,7 +58,7 @@ def test_a_resumed_method_ends_in_the_same_bits(name, graph_and_labels, tmp_path
     recipe = small(name, epochs=4, save_every=2)
 
     def fitted(folder, stop=False):
-        made = untrained(whole.x.shape[1], recipe)
+        made = untrained_method(whole.x.shape[1], recipe)
         if stop:
             steps, plain = iter(range(10)), made.losses
 
@@ -66,7 +68,7 @@ def test_a_resumed_method_ends_in_the_same_bits(name, graph_and_labels, tmp_path
                 return plain(batch, generator)
 
             made.losses = losses
-        fit(made, whole, recipe.train, folder=folder)
+        fit(made, whole, recipe.train, Context(folder=folder))
         return made.state_dict()
 
     straight = fitted(None)
@@ -97,6 +99,14 @@ def test_what_is_learned_tells_communities_better_than_chance(name, graph_and_la
     centres = torch.stack([run.vectors[part][y[part] == k].mean(0) for k in range(3)])
     found = torch.cdist(run.vectors[rest], centres).argmin(1)
     assert (found == y[rest]).float().mean() > 0.6
+
+
+def test_records_of_girl_are_as_they_were():
+    found = Recipe().to_dict()
+    assert "name" not in found["method"]
+    assert not {"warmup", "limit"} & set(found["train"])
+    changed = Recipe().with_values({"warmup": 3}).to_dict()
+    assert changed["train"]["warmup"] == 3
 
 
 def test_unknown_methods_are_named_with_the_nearest():

@@ -50,7 +50,7 @@ def test_dropout_comes_from_the_generator_and_keeps_the_mean(problem):
     assert torch.equal(one, two)
     assert not torch.equal(one, model(*problem))
     h = torch.ones(200, 500)
-    dropped = model._drop(h, torch.Generator().manual_seed(0))
+    dropped = model._dropout(h, torch.Generator().manual_seed(0))
     assert set(dropped.unique().tolist()) == {0.0, 2.0}
     assert dropped.mean().item() == pytest.approx(1, abs=0.02)
 
