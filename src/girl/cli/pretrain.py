@@ -77,7 +77,7 @@ def pretrain(
     from girl import datasets, splits
     from girl.console import phase
     from girl.nn.encoder import shared as shared_encoder
-    from girl.training.cached_batch import kept_batch, kept_part
+    from girl.training.cached_batch import cached_batch, cached_part
     from girl.training.distributed import joined
     from girl.training.recipe import find_recipe, method_recipe
     from girl.training.run import device_of, save_embedding
@@ -99,8 +99,8 @@ def pretrain(
         shared = rule.split(found, split)  # also where training needs no split: a protocol it lacks is a mistake
         nodes = shared.train if found.inductive else None
         with phase(console if world.first else None, "making the graph"):
-            whole = kept_batch(found.data, full.encoder, place, world=world)
-            part = whole if nodes is None else kept_part(whole, nodes, world=world)
+            whole = cached_batch(found.data, full.encoder, place, world=world)
+            part = whole if nodes is None else cached_part(whole, nodes, world=world)
         about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
         graphs = f"{found.graphs:,} graphs, " if found.graphs else ""
         if world.first:
@@ -145,7 +145,7 @@ def evaluate(
     from girl import splits as rules
     from girl.evaluation.scores import controls, score_splits
     from girl.files import write_json
-    from girl.training.cached_batch import kept_batch, kept_part
+    from girl.training.cached_batch import cached_batch, cached_part
     from girl.training.run import embed_untrained, fingerprint, load_run
 
     if splits < 1:
@@ -158,8 +158,8 @@ def evaluate(
     _check_inductive(found, rule.name, [known.about.get("protocol", found.protocols[0])])
     # On inductive data the test nodes of other splits were seen in training.
     chosen = [known.about.get("split", 0)] if found.inductive else list(range(min(splits, rule.count(found))))
-    whole = kept_batch(found.data, known.recipe.encoder)
-    part = kept_part(whole, rule.split(found, chosen[0]).train) if found.inductive else whole
+    whole = cached_batch(found.data, known.recipe.encoder)
+    part = cached_part(whole, rule.split(found, chosen[0]).train) if found.inductive else whole
     if known.about.get("fingerprint") != fingerprint(part):
         raise InputError(
             f"{run}: its graph is not the {found.title} that is at hand: another stand-in, another version, or another "

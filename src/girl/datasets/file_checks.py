@@ -8,10 +8,15 @@ import pickletools
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from girl.datasets.registry import Entry
+from girl.errors import DamagedError
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 def missing(folder: Path, files: tuple[str, ...]) -> list[str]:
@@ -19,32 +24,35 @@ def missing(folder: Path, files: tuple[str, ...]) -> list[str]:
     return [file for file in files if not (folder / file).is_file()]
 
 
-def damaged(folder: Path, files: tuple[str, ...]) -> tuple[str, str] | None:
-    """The first of ``files`` that is not whole, and what is wrong with it; nothing if the formats show no damage."""
-    for file in files:
-        path = folder / file
-        if not path.is_file():
-            return file, "is missing"
+def check_present(folder: Path, files: tuple[str, ...]) -> None:
+    """Raise DamagedError for the first file that is missing."""
+    for file in missing(folder, files):
+        raise DamagedError(folder / file, "is missing")
+
+
+def check_files(folder: Path, files: tuple[str, ...]) -> None:
+    """Raise DamagedError for the first file whose format shows that it is damaged."""
+    check_present(folder, files)
+    for path in (folder / file for file in files):
         if path.stat().st_size == 0:
-            return file, "is empty"
+            raise DamagedError(path, "is empty")
         try:
             _check(path)
         except Exception as error:
-            return (
-                file,
-                f"is damaged or cut short ({str(error).splitlines()[0] if str(error) else type(error).__name__})",
-            )
-    return None
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise DamagedError(path, f"is damaged or cut short ({reason})") from error
 
 
-def mismatch(entry: Entry, nodes: int, edges: int, features: int, classes: int) -> str | None:
-    """How the counts differ from the published ones: text and pickles can be cut short and still be read."""
-    found = {"nodes": nodes, "edges": edges, "features": features}
-    for name, count in found.items():
+def mismatch(entry: Entry, data: Data) -> str | None:
+    """How the counts differ from the published ones: text and pickles can be cut short and still be readable."""
+    (nodes, features), edges = data.x.shape, data.edge_index.shape[1]
+    classes = data.y.shape[1] if entry.multilabel else int(data.y.max()) + 1
+    counts = {"nodes": nodes, "edges": edges, "features": features, "classes": classes}
+    for name, count in counts.items():
         expected = getattr(entry, name)
         if count != expected and (name != "edges" or entry.edges_certain):
             return f"give {count:,} {name}, expected {expected:,}"
-    return f"give {classes} classes, expected {entry.classes}" if classes != entry.classes else None
+    return None
 
 
 def _check(path: Path) -> None:
@@ -52,9 +60,9 @@ def _check(path: Path) -> None:
         if path.name.endswith(suffix):
             check(path)
             return
-    # The first bytes of a pickle of protocol 2 or above; its steps are listed, not taken.
+    # Pickles of protocol 2 or above start with this byte. Their instructions are listed here, not executed.
     with path.open("rb") as file:
-        if file.read(1) == b"\x80" or (path.name.startswith("ind.") and not path.name.endswith(".index")):
+        if file.read(1) == b"\x80" or path.name.startswith("ind."):
             file.seek(0)
             for _ in pickletools.genops(file):
                 pass
@@ -66,15 +74,6 @@ def _check_zip(path: Path) -> None:
             raise ValueError(f"checksum of {bad}")
 
 
-def _check_npy(path: Path) -> None:
-    np.load(path, mmap_mode="r", allow_pickle=False)
-
-
-def _check_json(path: Path) -> None:
-    with path.open("rb") as file:
-        json.load(file)
-
-
 def _check_gzip(path: Path) -> None:
     with gzip.open(path) as file:
         while file.read(1 << 24):
@@ -82,7 +81,7 @@ def _check_gzip(path: Path) -> None:
 
 
 def _check_text(path: Path) -> None:
-    """The two ways in which text is not the file at all; that lines are missing is told by their counts."""
+    """Finds a web page in the place of the file, or a single line; missing lines show in the counts."""
     with path.open("rb") as file:
         first, second = file.readline(), file.readline()
     if first.lstrip().startswith(b"<"):
@@ -91,10 +90,10 @@ def _check_text(path: Path) -> None:
         raise ValueError("one line only")
 
 
-_CHECKS: dict[str, Callable[[Path], None]] = {
+_CHECKS: dict[str, Callable[[Path], object]] = {
     ".npz": _check_zip,
-    ".npy": _check_npy,
-    ".json": _check_json,
+    ".npy": lambda path: np.load(path, mmap_mode="r", allow_pickle=False),
+    ".json": lambda path: json.loads(path.read_bytes()),
     ".gz": _check_gzip,
     ".txt": _check_text,
     ".edgelist": _check_text,

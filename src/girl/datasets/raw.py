@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from girl.datasets.file_checks import damaged, mismatch, missing
+from girl.datasets.file_checks import check_files, check_present, mismatch
 from girl.datasets.registry import Entry
+from girl.errors import DamagedError
 
 if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
     from girl.datasets.dataset import Masks, NodeDataset
 
-#: A file of this name in a raw folder says that a random graph is in the place of the data.
+T = TypeVar("T")
+
+#: A file of this name in a raw folder says that the files are a stand-in: a random graph, not the data.
 MARKER = "stand-in.json"
 
-#: Protocols whose splits are files: without them the dataset does not offer these.
-_FILED = ("public", "geom-gcn", "ogb")
-
-
-class DamagedError(Exception):
-    """A raw file cannot be used: its name in the dataset's folder, if known, and what is wrong."""
-
-    def __init__(self, file: str, problem: str) -> None:
-        super().__init__(f"{file} {problem}".strip())
-        self.file, self.problem = file, problem
+#: Protocols whose splits are files: without them the dataset does not offer the protocol.
+_FROM_FILES = ("public", "geom-gcn", "ogb")
 
 
 def is_stand_in(entry: Entry, root: Path) -> bool:
-    """Whether the raw files below ``root`` are a random graph's."""
+    """Whether the raw files below ``root`` are those of a random graph."""
     return bool(entry.part) and (root / entry.part / MARKER).is_file()
-
-
-def write_marker(folder: Path, scale: float, seed: int) -> None:
-    """Say in ``folder`` that what it holds is a random graph."""
-    (folder / MARKER).write_text(json.dumps({"stand_in": True, "scale": scale, "seed": seed}) + "\n", encoding="utf-8")
 
 
 def read_raw(entry: Entry, root: Path) -> NodeDataset:
@@ -43,25 +35,17 @@ def read_raw(entry: Entry, root: Path) -> NodeDataset:
     from girl.datasets.dataset import NodeDataset
 
     folder = root / entry.part
-    if entry.part and (lacking := missing(folder, entry.files)):
-        raise DamagedError(lacking[0], "is missing")
-    try:
+
+    def read() -> tuple[Data, dict[str, Masks], str | None]:
         data, fixed = readers.read(entry, root)
-        classes = data.y.shape[1] if entry.multilabel else int(data.y.max()) + 1
-        nodes, features = data.x.shape
-    except MemoryError:
-        raise
-    except Exception as error:  # a damaged file can make its reader fail in any way
-        raise _diagnosed(folder, entry.files, error) from error
+        return data, fixed, mismatch(entry, data)
+
+    data, fixed, difference = _read(folder, entry.files, read)
     stand_in = is_stand_in(entry, root)
-    wrong = None if stand_in else mismatch(entry, nodes, data.edge_index.shape[1], features, classes)
-    if wrong is not None:
-        raise DamagedError(
-            *damaged(folder, entry.files)
-            or ("", f"the files {wrong}: one is damaged, or they are not those of {entry.name}")
-        )
-    if any(len(mask) != len(data.y) for masks in fixed.values() for mask in masks):
-        raise DamagedError("", "the splits are of another number of nodes")
+    if difference is not None and not stand_in:
+        check_files(folder, entry.files)
+        raise DamagedError(folder, f"the files {difference}: one is damaged, or they are not those of {entry.name}")
+    _check_masks(folder, fixed, len(data.y))
     return NodeDataset(
         name=entry.name,
         data=data,
@@ -69,34 +53,39 @@ def read_raw(entry: Entry, root: Path) -> NodeDataset:
         multilabel=entry.multilabel,
         inductive=entry.inductive,
         fixed=fixed,
-        protocols=offered(entry, fixed),
+        protocols=offered_protocols(entry, fixed),
         stand_in=stand_in,
     )
 
 
 def read_raw_splits(entry: Entry, root: Path) -> Masks:
-    """The splits below ``root`` that the data can do without; raises :class:`DamagedError`."""
+    """The optional splits below ``root``; raises :class:`DamagedError`."""
     from girl.datasets import readers
 
     folder = root / entry.splits_part
-    if lacking := missing(folder, entry.splits_files):
-        raise DamagedError(lacking[0], "is missing")
-    try:
-        masks = readers.read_splits(entry, root)
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise _diagnosed(folder, entry.splits_files, error) from error
-    if any(len(mask) != entry.nodes for mask in masks):
-        raise DamagedError("", "the splits are of another number of nodes")
+    masks = _read(folder, entry.splits_files, lambda: readers.read_splits(entry, root))
+    _check_masks(folder, {"geom-gcn": masks}, entry.nodes)
     return masks
 
 
-def offered(entry: Entry, fixed: dict[str, Masks]) -> tuple[str, ...]:
-    """The dataset's protocols, without those whose splits are not at hand."""
-    return tuple(p for p in entry.protocols if p not in _FILED or p in fixed)
+def offered_protocols(entry: Entry, fixed: dict[str, Masks]) -> tuple[str, ...]:
+    """The dataset's protocols, without those whose split files are missing."""
+    return tuple(p for p in entry.protocols if p not in _FROM_FILES or p in fixed)
 
 
-def _diagnosed(folder: Path, files: tuple[str, ...], error: Exception) -> DamagedError:
-    reason = f"{type(error).__name__}: {error}".splitlines()[0]
-    return DamagedError(*damaged(folder, files) or ("", f"cannot be read ({reason})"))
+def _read(folder: Path, files: tuple[str, ...], read: Callable[[], T]) -> T:
+    """The result of ``read``; if it fails, the damaged file is found."""
+    check_present(folder, files)
+    try:
+        return read()
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged file can make its reader fail in any way
+        check_files(folder, files)
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise DamagedError(folder, f"cannot be read ({reason})") from error
+
+
+def _check_masks(folder: Path, fixed: dict[str, Masks], size: int) -> None:
+    if any(len(mask) != size for masks in fixed.values() for mask in masks):
+        raise DamagedError(folder, "the splits are of another number of nodes")

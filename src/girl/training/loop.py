@@ -14,9 +14,9 @@ from torch import Tensor
 
 from girl.console import phase
 from girl.errors import InputError
-from girl.graph.partition import kept_partition, members
+from girl.graph.partition import cached_partition, members
 from girl.methods.base import Batch, Method
-from girl.training.checkpoint import load_newest, numbered, save_numbered
+from girl.training.checkpoint import list_checkpoints, load_newest, save_checkpoint
 from girl.training.distributed import ALONE, World
 from girl.training.progress import TrainingProgress
 from girl.training.shared_tensors import shared_tensors
@@ -79,7 +79,7 @@ def fit(
         if whole.graphs is not None:
             parts = members(whole.graphs)
         elif settings.clusters > 1:
-            parts = world.in_turn(lambda: members(kept_partition(whole.graph, settings.clusters, settings.seed)))
+            parts = world.in_turn(lambda: members(cached_partition(whole.graph, settings.clusters, settings.seed)))
         else:
             parts = []
     good = _snapshot(trainer)
@@ -100,7 +100,9 @@ def fit(
                 failed = trainer.epoch + 1
                 trainer.restore(*good)
                 if folder is not None and world.first:
-                    save_numbered(folder, trainer.epoch, trainer.tensors(), trainer.numbers() | {"about": about or {}})
+                    save_checkpoint(
+                        folder, trainer.epoch, trainer.tensors(), trainer.numbers() | {"about": about or {}}
+                    )
                 raise DivergedError(
                     f"training stopped in epoch {failed}: {reason}. The state after epoch {trainer.epoch} is kept. "
                     f"Lower the learning rate (lr is {settings.lr:g}), or look for extreme values in the features"
@@ -119,7 +121,9 @@ def fit(
             if trainer.epoch % settings.save_every == 0 or over:
                 good = _snapshot(trainer)
                 if folder is not None and world.first:
-                    save_numbered(folder, trainer.epoch, trainer.tensors(), trainer.numbers() | {"about": about or {}})
+                    save_checkpoint(
+                        folder, trainer.epoch, trainer.tensors(), trainer.numbers() | {"about": about or {}}
+                    )
     if trainer.best_weights:
         method.load_state_dict(trainer.best_weights)
     method.eval()
@@ -179,7 +183,7 @@ def _snapshot(trainer: Trainer) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 def _resume(trainer: Trainer, folder: Path, resume: Resume, about: dict[str, Any]) -> None:
     if resume == "never":
-        for path in numbered(folder) if trainer.world.first else []:
+        for path in list_checkpoints(folder) if trainer.world.first else []:
             path.unlink()
         return
     found = trainer.world.state(lambda: load_newest(folder))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,6 +16,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 import girl
+from girl import store
 from girl.console import phase
 from girl.errors import InputError
 from girl.files import replacing, write_json
@@ -28,7 +28,6 @@ from girl.methods.encoder_method import EncoderMethod
 from girl.methods.girl import GIRLSettings
 from girl.methods.registry import method_of
 from girl.nn.encoder import EncoderSettings, shared
-from girl.training.checkpoint import DamagedError, load, save
 from girl.training.distributed import ALONE, World
 from girl.training.loop import Resume, fit
 from girl.training.memory import check_memory
@@ -152,16 +151,12 @@ def seen_by(whole: Batch, nodes: Tensor) -> Batch:
     return Batch(part.x, part.graph)
 
 
-def fingerprint(whole: Batch) -> int:
-    """A number that another graph hardly shares: an interrupted run goes on only with the same data."""
+def fingerprint(whole: Batch) -> str:
+    """A fingerprint of the graph. A checkpoint is resumed only if it matches."""
     adjacency = whole.graph.adjacency
     parts = [adjacency.crow_indices(), adjacency.col_indices()]
     parts += [adjacency.values()] if whole.graph.weighted else []
-    parts += [] if whole.graphs is None else [whole.graphs]
-    value = 0
-    for tensor in (*parts, *whole.x.tensors):
-        value = zlib.crc32(tensor.contiguous().cpu().numpy().data, value)
-    return value
+    return store.fingerprint(parts, whole.graphs, list(whole.x.tensors))
 
 
 def pretrain(
@@ -218,7 +213,7 @@ def save_run(run: Run, out: Path) -> None:
 
 def save_folder(out: Path, tensors: dict[str, Tensor], about: dict[str, Any], history: History) -> None:
     """Write what every run's folder holds."""
-    save(out / "model.safetensors", tensors, {"about": about})
+    store.save(out / "model.safetensors", tensors, about)
     write_json(out / "config.json", {"format": FORMAT, "girl": girl.__version__, **about})
     write_json(out / "history.json", vars(history))
 
@@ -233,13 +228,13 @@ def load_folder(out: Path, made_by: str) -> tuple[dict[str, Any], History, dict[
     try:
         config = json.loads((out / "config.json").read_text(encoding="utf-8"))
         history = History(**json.loads((out / "history.json").read_text(encoding="utf-8")))
-        tensors, _ = load(out / "model.safetensors")
+        tensors, _ = store.load(out / "model.safetensors")
     except (FileNotFoundError, NotADirectoryError) as error:
         hint = f"expected a folder that {made_by} wrote"
         if (out / "checkpoints").exists():
             hint = "it was interrupted: give the command that made it again"
         raise InputError(f"{out}: holds no finished run ({Path(error.filename).name} is missing); {hint}") from error
-    except (DamagedError, ValueError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         raise damaged(out, error) from error
     if not isinstance(config, dict) or "format" not in config:
         raise damaged(out, "config.json is not that of a run")

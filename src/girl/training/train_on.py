@@ -14,7 +14,7 @@ from girl.evaluation.labels import labels_of
 from girl.methods.base import Batch
 from girl.nn.encoder import shared
 from girl.splits import Protocol, Split
-from girl.training.cached_batch import kept_batch, kept_part
+from girl.training.cached_batch import cached_batch, cached_part
 from girl.training.distributed import ALONE, World
 from girl.training.loop import Resume
 from girl.training.supervised import Labels, SupervisedRecipe
@@ -51,12 +51,12 @@ def train_on(
     """
     split = protocol.split(dataset, index)
     labels = _to(labels_of(dataset, split), device)
-    whole = kept_batch(dataset.data, recipe.model.encoder, device, world=world)
+    whole = cached_batch(dataset.data, recipe.model.encoder, device, world=world)
     about = {"dataset": dataset.name, "protocol": protocol.name, "split": index, "stand_in": dataset.stand_in}
     part, known, scored = whole, labels, None
     if dataset.inductive:
         nodes = labels.train
-        part = kept_part(whole, nodes, world=world)
+        part = cached_part(whole, nodes, world=world)
         known = replace(labels, y=labels.y[nodes], train=torch.arange(len(nodes), device=device), val=nodes[:0])
         scored = (whole, labels)
     run = run_supervised(
