@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import socket
 import sys
 import tempfile
@@ -26,7 +27,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_abandoned(path.parent, glob.escape(path.name))
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.{_writer(os.getpid())}-", suffix=".part", dir=path.parent)
+    handle, name = tempfile.mkstemp(".part", temporary_prefix(path.name), path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -41,14 +42,22 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def remove_abandoned(folder: Path, name: str = "*") -> None:
-    """Remove temporary files for ``name`` (a pattern) whose process has ended.
+    """Remove temporary files and folders for ``name`` (a pattern) whose process has ended.
 
-    The file's name holds the host and the process id; files of other hosts are left alone.
+    Their names hold the host and the process id; those of other hosts are left alone.
     """
     for path in folder.glob(f".{name}.*.part"):
         match = re.search(r"\.([^.]*-(\d+))-[a-z0-9_]+\.part$", path.name)
         if match and match[1] == _writer(int(match[2])) and not psutil.pid_exists(int(match[2])):
-            path.unlink(missing_ok=True)
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def temporary_prefix(name: str) -> str:
+    """How the names of this process's temporary files for ``name`` begin; they end in ``.part``."""
+    return f".{name}.{_writer(os.getpid())}-"
 
 
 def _writer(process: int) -> str:

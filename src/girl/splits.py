@@ -170,14 +170,10 @@ class Folds(Protocol):
         return ~(val | test), val, test
 
 
+_ALL = (Fixed("public"), Full(), Random(10, 10, 80), Random(60, 20, 20), Fixed("geom-gcn"), Fixed("ogb"), Folds())
+
 #: All protocols by name.
-PROTOCOLS: dict[str, Protocol] = {
-    protocol.name: protocol
-    for protocol in (
-        *(Fixed("public"), Full(), Random(10, 10, 80), Random(60, 20, 20), Fixed("geom-gcn"), Fixed("ogb")),
-        Folds(),
-    )
-}
+PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _ALL}
 
 
 def get(name: str) -> Protocol:

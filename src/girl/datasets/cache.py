@@ -11,7 +11,6 @@ import dataclasses
 import os
 import shutil
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,12 +21,10 @@ from girl.datasets.file_checks import missing
 from girl.datasets.raw import is_stand_in, offered_protocols, read_raw, read_raw_splits
 from girl.datasets.registry import DATASETS, Entry
 from girl.errors import DamagedError, InputError
+from girl.files import remove_abandoned, temporary_prefix
 
 if TYPE_CHECKING:
     from girl.datasets.dataset import Masks, NodeDataset
-
-#: Seconds without a change after which a scratch folder is taken to be left by an interrupted run.
-ABANDONED = 24 * 3600
 
 
 def mirror_root(mirror: Path | str | None = None) -> Path | None:
@@ -47,7 +44,7 @@ def graph_path(entry: Entry, root: Path) -> Path:
 
 def load(entry: Entry, root: Path, mirror: Path | None) -> NodeDataset:
     """The dataset, from the cache if it is there."""
-    if not entry.part:
+    if not entry.folder:
         return read_raw(entry, root)
     _check_apart(root, mirror)
     dataset = _load_cached(entry, root)
@@ -55,17 +52,16 @@ def load(entry: Entry, root: Path, mirror: Path | None) -> NodeDataset:
         # Splits that were missing before may be there now.
         lacking = set(entry.protocols) - set(dataset.protocols)
         folders = [folder for folder in (root, mirror) if folder is not None]
-        if not lacking or not any(_complete(folder, entry.splits_part, entry.splits_files) for folder in folders):
+        if not lacking or not any(_has_splits(entry, folder) for folder in folders):
             return dataset
     return _build(entry, root, mirror, dataset)
 
 
 def fetch(entry: Entry, root: Path, mirror: Path | None, again: bool = False) -> NodeDataset:
     """Bring the dataset into the cache; ``again`` replaces what is there once the new files have been read."""
-    if not (again and entry.part):
+    if not (again and entry.folder):
         return load(entry, root, mirror)
-    _check_apart(root / entry.part, None if mirror is None else mirror / entry.part)
-    _remove_abandoned(entry, root)
+    _check_apart(root / entry.folder, None if mirror is None else mirror / entry.folder)
     return _build(entry, root, mirror, again=True)
 
 
@@ -74,9 +70,9 @@ def availability(entry: Entry, root: Path, mirror: Path | None) -> str:
 
     Raw files in the cache or the mirror are incomplete if one is missing; :func:`load` would say which.
     """
-    if not entry.part:
+    if not entry.folder:
         return "built in"
-    if _complete(root, entry.part, entry.files):
+    if _has_raw(entry, root):
         return "stand-in" if is_stand_in(entry, root) else "cached"
     if (path := graph_path(entry, root)).is_file():
         from girl import store
@@ -85,11 +81,11 @@ def availability(entry: Entry, root: Path, mirror: Path | None) -> str:
         with suppress(DamagedError):
             check(path, entry.name, value := store.load_value(path))
             return "stand-in" if value["stand_in"] else "cached"
-    if _has_files(root / entry.part):
+    if _has_files(root / entry.folder):
         return "incomplete"
-    if mirror is None or not _has_files(mirror / entry.part):
+    if mirror is None or not _has_files(mirror / entry.folder):
         return "download"
-    if not _complete(mirror, entry.part, entry.files):
+    if not _has_raw(entry, mirror):
         return "incomplete"
     return "stand-in (mirror)" if is_stand_in(entry, mirror) else "mirror"
 
@@ -99,7 +95,8 @@ def scratch_folder(entry: Entry, root: Path) -> Iterator[Path]:
     """A temporary folder on the same disk as the cache."""
     with _writing(root):
         root.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=_scratch_prefix(entry), dir=root))
+        remove_abandoned(root)
+        scratch = Path(tempfile.mkdtemp(".part", temporary_prefix(entry.folder.replace("/", "-")), root))
     try:
         yield scratch
     finally:
@@ -111,7 +108,7 @@ def install(entry: Entry, scratch: Path, root: Path, replace: bool = False) -> N
 
     A complete folder that is there already stays, unless ``replace``: another process may be reading it.
     """
-    for part in filter(None, (entry.part, entry.splits_part)):
+    for part in filter(None, (entry.folder, entry.splits_folder)):
         new, target, old = scratch / part, root / part, scratch / ".old" / part
         if not new.is_dir():
             continue
@@ -147,10 +144,10 @@ def _build(
     with scratch_folder(entry, root) as scratch:
         if cached is not None:
             dataset = cached
-        elif not again and _has_files(root / entry.part):
+        elif not again and _has_files(root / entry.folder):
             dataset = _read(entry, root, root, f"{remedy} replaces the cached copy")
-        elif mirror is not None and _has_files(mirror / entry.part):
-            _copy(mirror, entry.part, scratch, root)
+        elif mirror is not None and _has_files(mirror / entry.folder):
+            _copy(mirror, entry.folder, scratch, root)
             dataset = _read(entry, scratch, mirror, f"repair the mirror, or do without it, then {remedy}")
         else:
             from girl.datasets.download import download
@@ -164,7 +161,7 @@ def _build(
         with _writing(root):
             if again:
                 for other in DATASETS.values():
-                    if other.part == entry.part:  # two datasets may be read from the same files
+                    if other.folder == entry.folder:  # two datasets may be read from the same files
                         graph_path(other, root).unlink(missing_ok=True)
             install(entry, scratch, root, replace=again)
     if splits is not None:
@@ -196,19 +193,19 @@ def _find_splits(
 
     problems = []
     for source in (mirror, scratch, root) if again else (root, mirror, scratch):  # scratch: by download
-        download = source is scratch and downloading and bool(entry.splits_part)
-        if source is None or not (download or _complete(source, entry.splits_part, entry.splits_files)):
+        download = source is scratch and downloading and bool(entry.splits_folder)
+        if source is None or not (download or _has_splits(entry, source)):
             continue
         try:
             if download:
                 download_splits(entry, scratch)
             splits = read_raw_splits(entry, source)
         except (DamagedError, OSError) as error:
-            shutil.rmtree(scratch / entry.splits_part, ignore_errors=True)
+            shutil.rmtree(scratch / entry.splits_folder, ignore_errors=True)
             problems.append(str(error).replace(f"{scratch}{os.sep}", ""))
             continue
         if source is mirror:
-            _copy(source, entry.splits_part, scratch, root)
+            _copy(source, entry.splits_folder, scratch, root)
         return splits
     if problems:
         warnings.warn(
@@ -259,21 +256,12 @@ def _writing(root: Path) -> Iterator[None]:
         ) from error
 
 
-def _scratch_prefix(entry: Entry) -> str:
-    return f".{entry.part.replace('/', '-')}."
+def _has_raw(entry: Entry, root: Path) -> bool:
+    return not missing(root / entry.folder, entry.files)
 
 
-def _remove_abandoned(entry: Entry, root: Path) -> None:
-    """Remove the scratch folders of interrupted runs; one that changed lately may belong to another process."""
-    for scratch in root.glob(f"{_scratch_prefix(entry)}*"):
-        with suppress(OSError):  # its process may be removing it now
-            changed = max(path.lstat().st_mtime for path in (scratch, *scratch.rglob("*")))
-            if time.time() - changed > ABANDONED:
-                shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _complete(root: Path, part: str, files: tuple[str, ...]) -> bool:
-    return bool(part) and not missing(root / part, files)
+def _has_splits(entry: Entry, root: Path) -> bool:
+    return bool(entry.splits_folder) and not missing(root / entry.splits_folder, entry.splits_files)
 
 
 def _has_files(folder: Path) -> bool:
@@ -282,8 +270,8 @@ def _has_files(folder: Path) -> bool:
 
 def _readable(entry: Entry, root: Path, part: str) -> bool:
     """Whether a folder of raw files is complete; splits are small enough to be read as well."""
-    if part == entry.part:
-        return _complete(root, part, entry.files)
+    if part == entry.folder:
+        return _has_raw(entry, root)
     try:
         read_raw_splits(entry, root)
     except DamagedError:

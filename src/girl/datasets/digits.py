@@ -7,12 +7,12 @@ from torch_geometric.data import Data
 
 from girl.graph.nearest import nearest_neighbours
 
-#: Nearest neighbours that a digit is joined to.
+#: Nearest neighbours that a digit is connected to.
 NEIGHBOURS = 10
 
 
 def digits() -> Data:
-    """1,797 images of 8 × 8 pixels in [0, 1]; an edge where one is among the other's ten nearest."""
+    """1,797 images of 8 × 8 pixels in [0, 1], each connected to its ten nearest neighbours."""
     from sklearn.datasets import load_digits
 
     pixels, labels = load_digits(return_X_y=True)

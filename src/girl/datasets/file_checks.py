@@ -50,7 +50,7 @@ def mismatch(entry: Entry, data: Data) -> str | None:
     counts = {"nodes": nodes, "edges": edges, "features": features, "classes": classes}
     for name, count in counts.items():
         expected = getattr(entry, name)
-        if count != expected and (name != "edges" or entry.edges_certain):
+        if count != expected and (name != "edges" or entry.edges_exact):
             return f"give {count:,} {name}, expected {expected:,}"
     return None
 

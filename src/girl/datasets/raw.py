@@ -26,7 +26,7 @@ _FROM_FILES = ("public", "geom-gcn", "ogb")
 
 def is_stand_in(entry: Entry, root: Path) -> bool:
     """Whether the raw files below ``root`` are those of a random graph."""
-    return bool(entry.part) and (root / entry.part / MARKER).is_file()
+    return bool(entry.folder) and (root / entry.folder / MARKER).is_file()
 
 
 def read_raw(entry: Entry, root: Path) -> NodeDataset:
@@ -34,7 +34,7 @@ def read_raw(entry: Entry, root: Path) -> NodeDataset:
     from girl.datasets import readers
     from girl.datasets.dataset import NodeDataset
 
-    folder = root / entry.part
+    folder = root / entry.folder
 
     def read() -> tuple[Data, dict[str, Masks], str | None]:
         data, fixed = readers.read(entry, root)
@@ -46,23 +46,16 @@ def read_raw(entry: Entry, root: Path) -> NodeDataset:
         check_files(folder, entry.files)
         raise DamagedError(folder, f"the files {difference}: one is damaged, or they are not those of {entry.name}")
     _check_masks(folder, fixed, len(data.y))
-    return NodeDataset(
-        name=entry.name,
-        data=data,
-        classes=entry.classes,
-        multilabel=entry.multilabel,
-        inductive=entry.inductive,
-        fixed=fixed,
-        protocols=offered_protocols(entry, fixed),
-        stand_in=stand_in,
-    )
+    protocols = offered_protocols(entry, fixed)
+    labels = entry.classes, entry.multilabel, entry.inductive
+    return NodeDataset(entry.name, data, *labels, fixed, protocols, stand_in)
 
 
 def read_raw_splits(entry: Entry, root: Path) -> Masks:
     """The optional splits below ``root``; raises :class:`DamagedError`."""
     from girl.datasets import readers
 
-    folder = root / entry.splits_part
+    folder = root / entry.splits_folder
     masks = _read(folder, entry.splits_files, lambda: readers.read_splits(entry, root))
     _check_masks(folder, {"geom-gcn": masks}, entry.nodes)
     return masks

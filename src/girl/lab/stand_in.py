@@ -52,7 +52,7 @@ def make_stand_in(name: str, root: Path | str | None = None, scale: float = 1.0,
         raise InputError(f"scale: given {scale}, expected more than 0 and at most 1")
     if seed < 0:
         raise InputError(f"seed: given {seed}, expected a whole number of at least 0")
-    folder = root / entry.part
+    folder = root / entry.folder
     found = cache.availability(entry, root, None)
     if found == "cached" or (found == "incomplete" and not raw.is_stand_in(entry, root)):
         what = "the real" if found == "cached" else "a part of the real"
@@ -61,7 +61,7 @@ def make_stand_in(name: str, root: Path | str | None = None, scale: float = 1.0,
             "choose another folder for the stand-in by --data-root"
         )
     with cache.scratch_folder(entry, root) as scratch:
-        fresh = scratch / entry.part
+        fresh = scratch / entry.folder
         fresh.mkdir(parents=True)
         nodes = max(round(entry.nodes * scale), 4 * entry.classes)
         _WRITERS[entry.family](entry, fresh, nodes, round(entry.edges * scale), np.random.default_rng(seed))
