@@ -17,8 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from girl.datasets.file_checks import missing
-from girl.datasets.raw import is_stand_in, offered_protocols, read_raw, read_raw_splits
+from girl.datasets.raw import is_stand_in, missing, offered_protocols, read_raw, read_raw_splits
 from girl.datasets.registry import DATASETS, Entry
 from girl.errors import DamagedError, InputError
 from girl.files import remove_abandoned, temporary_prefix
@@ -154,7 +153,7 @@ def _build(
 
             downloading = True
             download(entry, scratch)
-            dataset = _read(entry, scratch, Path(), f"as downloaded, then {remedy}")
+            dataset = _read(entry, scratch, Path(), f"it arrived damaged: {remedy} downloads it again")
         splits = _find_splits(entry, root, mirror, scratch, downloading, again)
         if splits is None and cached is not None:
             return cached

@@ -1,12 +1,17 @@
-"""Raw files as a dataset, or what is wrong with them."""
+"""Raw files as a dataset; if one is damaged, which one and how."""
 
 from __future__ import annotations
 
+import gzip
+import json
+import pickletools
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from girl.datasets.file_checks import check_files, check_present, mismatch
+import numpy as np
+
 from girl.datasets.registry import Entry
 from girl.errors import DamagedError
 
@@ -29,6 +34,11 @@ def is_stand_in(entry: Entry, root: Path) -> bool:
     return bool(entry.folder) and (root / entry.folder / MARKER).is_file()
 
 
+def missing(folder: Path, files: tuple[str, ...]) -> list[str]:
+    """Those of ``files`` that ``folder`` lacks."""
+    return [file for file in files if not (folder / file).is_file()]
+
+
 def read_raw(entry: Entry, root: Path) -> NodeDataset:
     """The raw files below ``root`` as a dataset; raises :class:`DamagedError`."""
     from girl.datasets import readers
@@ -38,12 +48,12 @@ def read_raw(entry: Entry, root: Path) -> NodeDataset:
 
     def read() -> tuple[Data, dict[str, Masks], str | None]:
         data, fixed = readers.read(entry, root)
-        return data, fixed, mismatch(entry, data)
+        return data, fixed, _mismatch(entry, data)
 
     data, fixed, difference = _read(folder, entry.files, read)
     stand_in = is_stand_in(entry, root)
     if difference is not None and not stand_in:
-        check_files(folder, entry.files)
+        _check_files(folder, entry.files)
         raise DamagedError(folder, f"the files {difference}: one is damaged, or they are not those of {entry.name}")
     _check_masks(folder, fixed, len(data.y))
     protocols = offered_protocols(entry, fixed)
@@ -68,13 +78,13 @@ def offered_protocols(entry: Entry, fixed: dict[str, Masks]) -> tuple[str, ...]:
 
 def _read(folder: Path, files: tuple[str, ...], read: Callable[[], T]) -> T:
     """The result of ``read``; if it fails, the damaged file is found."""
-    check_present(folder, files)
+    _check_present(folder, files)
     try:
         return read()
     except MemoryError:
         raise
     except Exception as error:  # a damaged file can make its reader fail in any way
-        check_files(folder, files)
+        _check_files(folder, files)
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise DamagedError(folder, f"cannot be read ({reason})") from error
 
@@ -82,3 +92,80 @@ def _read(folder: Path, files: tuple[str, ...], read: Callable[[], T]) -> T:
 def _check_masks(folder: Path, fixed: dict[str, Masks], size: int) -> None:
     if any(len(mask) != size for masks in fixed.values() for mask in masks):
         raise DamagedError(folder, "the splits are of another number of nodes")
+
+
+def _check_present(folder: Path, files: tuple[str, ...]) -> None:
+    """Raise DamagedError for the first file that is missing."""
+    for file in missing(folder, files):
+        raise DamagedError(folder / file, "is missing")
+
+
+def _check_files(folder: Path, files: tuple[str, ...]) -> None:
+    """Raise DamagedError for the first file whose format shows that it is damaged."""
+    _check_present(folder, files)
+    for path in (folder / file for file in files):
+        if path.stat().st_size == 0:
+            raise DamagedError(path, "is empty")
+        try:
+            _check(path)
+        except Exception as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise DamagedError(path, f"is damaged or cut short ({reason})") from error
+
+
+def _mismatch(entry: Entry, data: Data) -> str | None:
+    """How the counts differ from the published ones: text and pickles can be cut short and still be readable."""
+    (nodes, features), edges = data.x.shape, data.edge_index.shape[1]
+    classes = data.y.shape[1] if entry.multilabel else int(data.y.max()) + 1
+    counts = {"nodes": nodes, "edges": edges, "features": features, "classes": classes}
+    for name, count in counts.items():
+        expected = getattr(entry, name)
+        if count != expected and (name != "edges" or entry.edges_exact):
+            return f"give {count:,} {name}, expected {expected:,}"
+    return None
+
+
+def _check(path: Path) -> None:
+    for suffix, check in _CHECKS.items():
+        if path.name.endswith(suffix):
+            check(path)
+            return
+    # Pickles of protocol 2 or above start with this byte. Their instructions are listed here, not executed.
+    with path.open("rb") as file:
+        if file.read(1) == b"\x80" or path.name.startswith("ind."):
+            file.seek(0)
+            for _ in pickletools.genops(file):
+                pass
+
+
+def _check_zip(path: Path) -> None:
+    with zipfile.ZipFile(path) as file:
+        if (bad := file.testzip()) is not None:
+            raise ValueError(f"checksum of {bad}")
+
+
+def _check_gzip(path: Path) -> None:
+    with gzip.open(path) as file:
+        while file.read(1 << 24):
+            pass
+
+
+def _check_text(path: Path) -> None:
+    """Finds a web page in the place of the file, or a single line; missing lines show in the counts."""
+    with path.open("rb") as file:
+        first, second = file.readline(), file.readline()
+    if first.lstrip().startswith(b"<"):
+        raise ValueError("a web page")
+    if not second:
+        raise ValueError("one line only")
+
+
+_CHECKS: dict[str, Callable[[Path], object]] = {
+    ".npz": _check_zip,
+    ".npy": lambda path: np.load(path, mmap_mode="r", allow_pickle=False),
+    ".json": lambda path: json.loads(path.read_bytes()),
+    ".gz": _check_gzip,
+    ".txt": _check_text,
+    ".edgelist": _check_text,
+    ".index": _check_text,
+}

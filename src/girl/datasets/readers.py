@@ -8,17 +8,18 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch_geometric.datasets as pyg
+from sklearn.datasets import load_digits
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.io.tu import read_tu_data
 
 from girl.datasets.dataset import Masks
-from girl.datasets.digits import digits
 from girl.datasets.npz import read_npz
 from girl.datasets.ogb import read_ogb
 from girl.datasets.planetoid import read_planetoid
 from girl.datasets.registry import Entry
 from girl.graph.compact import compact
+from girl.graph.nearest import nearest_neighbours
 from girl.graph.structure import StructureEncoding
 
 #: A graph and the splits published with it.
@@ -39,6 +40,9 @@ _CLASSES = {
     "ppi": pyg.PPI,
 }
 
+#: Nearest neighbours that a digit is connected to.
+NEIGHBORS = 10
+
 #: Eigenvectors among the features of usa-airports-structural.
 POSITIONS = 32
 
@@ -48,7 +52,7 @@ def read(entry: Entry, root: Path) -> GraphAndSplits:
     folder = root / entry.folder
     match entry.family:
         case "digits":
-            return digits(), {}
+            return _digits(), {}
         case "tu":
             return _graph_set(entry, root), {}
         case "ogb":
@@ -73,6 +77,14 @@ def read(entry: Entry, root: Path) -> GraphAndSplits:
         data.x = torch.from_numpy(columns)
     x = data.x if data.x.layout == torch.sparse_csr else compact(data.x)
     return Data(x=x, edge_index=data.edge_index.contiguous(), y=data.y.long()), fixed
+
+
+def _digits() -> Data:
+    """scikit-learn's digits: 1,797 images of 8 × 8 pixels in [0, 1], each connected to its ten nearest neighbours."""
+    pixels, labels = load_digits(return_X_y=True)
+    pixels = pixels / 16
+    edges = nearest_neighbours(pixels, NEIGHBORS)
+    return Data(x=torch.from_numpy(pixels).float(), edge_index=edges, y=torch.from_numpy(labels).long())
 
 
 def read_splits(entry: Entry, root: Path) -> Masks:
