@@ -10,7 +10,7 @@ import pytest
 from girl.files import _writer, cache_root, replacing, write_json
 
 
-def test_writes_whole(tmp_path):
+def test_a_written_file_is_complete_and_alone(tmp_path):
     path = tmp_path / "new" / "a.json"
     write_json(path, {"a": 1})
     assert json.loads(path.read_text()) == {"a": 1}
@@ -27,13 +27,13 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_nan_is_refused(tmp_path):
+def test_nan_is_not_json(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         write_json(tmp_path / "a.json", float("nan"))
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_kill_would_leave_is_no_result(tmp_path):
+def test_a_file_being_written_does_not_look_like_a_result(tmp_path):
     with replacing(tmp_path / "cora.json") as temporary:
         temporary.write_text("half")
         assert temporary.parent == tmp_path

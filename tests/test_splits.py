@@ -58,18 +58,18 @@ def test_parts_are_disjoint_sorted_and_labelled(name, n, index, seed):
 
 @settings(deadline=None, max_examples=30)
 @given(name=st.sampled_from(list(RANDOM)), n=st.integers(40, 300), index=st.integers(0, 1000))
-def test_random_splits_cover_all_labels_in_their_shares(name, n, index):
+def test_random_splits_cover_all_labels_in_their_fractions(name, n, index):
     data = dataset(n)
     known = int(labelled(data).sum())
     split = get(name).split(data, index)
     assert len(nodes(split)) == known
-    for size, share in zip(split.sizes, RANDOM[name], strict=True):
-        assert abs(size - share * known) <= 1
+    for size, fraction in zip(split.sizes, RANDOM[name], strict=True):
+        assert abs(size - fraction * known) <= 1
 
 
 @settings(deadline=None, max_examples=20)
 @given(name=st.sampled_from(list(RANDOM)), first=st.integers(0, 1000), second=st.integers(0, 1000))
-def test_a_random_split_is_its_index_and_nothing_else(name, first, second):
+def test_a_random_split_depends_on_its_index_alone(name, first, second):
     data = dataset(200)
     torch.manual_seed(second)  # whatever was drawn before does not matter
     one, two = get(name).split(data, first), get(name).split(data, second)
@@ -102,14 +102,14 @@ def test_every_protocol_is_pinned():
     assert PINNED.keys() == PROTOCOLS.keys()
 
 
-def test_protocols_of_other_shares_draw_other_nodes():
+def test_protocols_of_other_fractions_draw_other_nodes():
     data = dataset(200)
     small, large = (get(name).split(data, 0) for name in RANDOM)
     assert not set(small.train.tolist()) <= set(large.train.tolist())
 
 
 @pytest.mark.parametrize("index", [0, 1, 2])
-def test_full_trains_on_all_that_public_does_not_keep(index):
+def test_full_trains_on_all_nodes_that_public_does_not_hold_out(index):
     data = dataset(100)
     public, full = get("public").split(data, index), get("full").split(data, index)
     assert torch.equal(full.val, public.val)
@@ -149,7 +149,7 @@ def test_counts():
 
 
 @pytest.mark.parametrize("call", ["split", "count"])
-def test_a_missing_protocol_names_those_that_are_there(call):
+def test_a_protocol_that_does_not_apply_names_those_that_do(call):
     data = NodeDataset("toy", dataset(50).data, 4, protocols=("random-60-20-20",))
     for name in ("public", "full", "ogb"):
         with pytest.raises(InputError, match=f"toy has no '{name}' split; it has 'random-60-20-20', 'random-10-10-80'"):
@@ -161,17 +161,17 @@ def test_a_negative_index_is_refused():
         get("public").split(dataset(50), -1)
 
 
-def test_several_labels_count_as_known_if_all_are():
+def test_a_node_with_several_labels_is_labelled_if_all_are_known():
     y = torch.tensor([[0.0, 1.0], [1.0, -1.0], [float("nan"), 0.0]])
     assert labelled(NodeDataset("toy", Data(y=y), 2, multilabel=True)).tolist() == [True, False, False]
 
 
-def test_names_are_shown():
+def test_a_protocol_shows_its_name():
     assert repr(PROTOCOLS["public"]) == "<protocol public>"
 
 
 @pytest.mark.parametrize("name", ["full", "random-10-10-80"])
-def test_a_graph_without_labels_is_named(name):
+def test_a_graph_without_labels_is_refused(name):
     masks = dataset(40).fixed
     with pytest.raises(InputError, match=r"bare: given a graph without labels \(y\)"):
         get(name).split(NodeDataset("bare", Data(num_nodes=40), 4, fixed=masks))
@@ -183,7 +183,7 @@ def test_every_protocol_is_found_by_its_name():
         assert protocol.name == name
 
 
-def test_an_unknown_name_is_met_with_close_ones():
+def test_an_unknown_name_gets_close_matches():
     with pytest.raises(InputError, match="did you mean 'random-10-10-80'"):
         get("random-10-10-8")
     with pytest.raises(InputError, match="expected one of 'public', 'full'"):

@@ -1,5 +1,3 @@
-"""Training graphs that are kept in the cache."""
-
 from __future__ import annotations
 
 import pytest
@@ -7,14 +5,14 @@ import torch
 from torch_geometric.data import Data
 
 from girl.nn.encoder import EncoderSettings
-from girl.training import cached_batch as kept
+from girl.training import cached_batch as module
 from girl.training.cached_batch import cached_batch, cached_part
 from girl.training.run import batch_of, fingerprint, seen_by
 
 
 @pytest.fixture(autouse=True)
 def all_are_large(monkeypatch):
-    monkeypatch.setattr(kept, "MIN_EDGES", 1)
+    monkeypatch.setattr(module, "MIN_EDGES", 1)
 
 
 def graph(sparse=False, weighted=False):
@@ -31,26 +29,26 @@ def graph(sparse=False, weighted=False):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
-def test_a_kept_graph_is_the_graph(tmp_path, monkeypatch, sparse, weighted, directed):
+def test_a_cached_batch_equals_a_new_one(tmp_path, monkeypatch, sparse, weighted, directed):
     data, settings = graph(sparse, weighted), EncoderSettings(normalise="zscore", directed=directed)
     expected = batch_of(data, settings)
     nodes = torch.arange(0, 40, 3)
     part = seen_by(expected, nodes)
     for again in (False, True):
         if again:
-            monkeypatch.setattr(kept, "batch_of", lambda *_: pytest.fail("made again"))
-            monkeypatch.setattr(kept, "seen_by", lambda *_: pytest.fail("made again"))
-        found = cached_batch(data, settings, folder=tmp_path)
-        assert fingerprint(found) == fingerprint(expected)
-        assert (found.graph.symmetric, found.graph.weighted) == (not directed, weighted)
-        assert fingerprint(cached_part(found, nodes, folder=tmp_path)) == fingerprint(part)
+            monkeypatch.setattr(module, "batch_of", lambda *_: pytest.fail("built again"))
+            monkeypatch.setattr(module, "seen_by", lambda *_: pytest.fail("built again"))
+        batch = cached_batch(data, settings, folder=tmp_path)
+        assert fingerprint(batch) == fingerprint(expected)
+        assert (batch.graph.symmetric, batch.graph.weighted) == (not directed, weighted)
+        assert fingerprint(cached_part(batch, nodes, folder=tmp_path)) == fingerprint(part)
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_another_graph_or_setting_is_another_file(tmp_path):
     data = graph()
     cached_batch(data, EncoderSettings(), folder=tmp_path)
-    cached_batch(data, EncoderSettings(hidden=7), folder=tmp_path)  # it does not change the graph
+    cached_batch(data, EncoderSettings(hidden=7), folder=tmp_path)  # does not change the batch
     assert len(list(tmp_path.iterdir())) == 1
     cached_batch(data, EncoderSettings(normalise="none"), folder=tmp_path)
     cached_batch(data, EncoderSettings(directed=True), folder=tmp_path)
@@ -59,7 +57,7 @@ def test_another_graph_or_setting_is_another_file(tmp_path):
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def test_a_damaged_file_is_made_anew(tmp_path):
+def test_a_damaged_file_is_made_again(tmp_path):
     data = graph()
     expected = fingerprint(cached_batch(data, EncoderSettings(), folder=tmp_path))
     (path,) = tmp_path.iterdir()
@@ -70,15 +68,15 @@ def test_a_damaged_file_is_made_anew(tmp_path):
         assert fingerprint(cached_batch(data, EncoderSettings(), folder=tmp_path)) == expected
 
 
-def test_a_graph_that_cannot_be_kept_is_used_all_the_same(tmp_path):
+def test_a_batch_that_cannot_be_cached_is_used_all_the_same(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.warns(UserWarning, match="could not be cached"):
-        found = cached_batch(graph(), EncoderSettings(), folder=tmp_path / "file" / "folder")
-    assert fingerprint(found) == fingerprint(batch_of(graph(), EncoderSettings()))
+        batch = cached_batch(graph(), EncoderSettings(), folder=tmp_path / "file" / "folder")
+    assert fingerprint(batch) == fingerprint(batch_of(graph(), EncoderSettings()))
 
 
-def test_small_graphs_leave_nothing_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "MIN_EDGES", 1000)
+def test_small_graphs_are_not_cached(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "MIN_EDGES", 1000)
     whole = cached_batch(graph(), EncoderSettings(), folder=tmp_path)
     cached_part(whole, torch.arange(9), folder=tmp_path)
     assert not list(tmp_path.iterdir())
