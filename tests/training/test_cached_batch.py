@@ -6,8 +6,8 @@ from torch_geometric.data import Data
 
 from girl.nn.encoder import EncoderSettings
 from girl.training import cached_batch as module
+from girl.training.batch import fingerprint, induced_batch, make_batch
 from girl.training.cached_batch import cached_batch, cached_part
-from girl.training.run import batch_of, fingerprint, seen_by
 
 
 @pytest.fixture(autouse=True)
@@ -31,13 +31,13 @@ def graph(sparse=False, weighted=False):
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
 def test_a_cached_batch_equals_a_new_one(tmp_path, monkeypatch, sparse, weighted, directed):
     data, settings = graph(sparse, weighted), EncoderSettings(normalise="zscore", directed=directed)
-    expected = batch_of(data, settings)
+    expected = make_batch(data, settings)
     nodes = torch.arange(0, 40, 3)
-    part = seen_by(expected, nodes)
+    part = induced_batch(expected, nodes)
     for again in (False, True):
         if again:
-            monkeypatch.setattr(module, "batch_of", lambda *_: pytest.fail("built again"))
-            monkeypatch.setattr(module, "seen_by", lambda *_: pytest.fail("built again"))
+            monkeypatch.setattr(module, "make_batch", lambda *_: pytest.fail("built again"))
+            monkeypatch.setattr(module, "induced_batch", lambda *_: pytest.fail("built again"))
         batch = cached_batch(data, settings, folder=tmp_path)
         assert fingerprint(batch) == fingerprint(expected)
         assert (batch.graph.symmetric, batch.graph.weighted) == (not directed, weighted)
@@ -72,7 +72,7 @@ def test_a_batch_that_cannot_be_cached_is_used_all_the_same(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.warns(UserWarning, match="could not be cached"):
         batch = cached_batch(graph(), EncoderSettings(), folder=tmp_path / "file" / "folder")
-    assert fingerprint(batch) == fingerprint(batch_of(graph(), EncoderSettings()))
+    assert fingerprint(batch) == fingerprint(make_batch(graph(), EncoderSettings()))
 
 
 def test_small_graphs_are_not_cached(tmp_path, monkeypatch):

@@ -1,12 +1,43 @@
 from __future__ import annotations
 
-import torch
+import warnings
 
-from girl.training.distributed import ALONE
+import pytest
+import torch
+import torch.distributed as dist
+
+from girl.training.distributed import SINGLE_PROCESS, Distributed
 from girl.training.shared_tensors import shared_tensors
+from tests.helpers.processes import together
 
 
 def test_one_process_needs_no_file(tmp_path):
     tensors = {"a": torch.ones(2)}
-    assert shared_tensors(lambda: tensors, ALONE, tmp_path / "none") is tensors
+    assert shared_tensors(lambda: tensors, SINGLE_PROCESS, tmp_path / "none") is tensors
     assert not (tmp_path / "none").exists()
+
+
+def share(folder):
+    """The tensors of this process, and whether it has computed them."""
+    computed = []
+
+    def compute():
+        computed.append(True)
+        return {"dense": torch.arange(3.0), "sparse": torch.eye(3).to_sparse_csr()}
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tensors = shared_tensors(compute, Distributed(dist.group.WORLD), folder)
+    return [tensor.to_dense().tolist() for tensor in tensors.values()], bool(computed)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("writable", [True, False])
+def test_one_process_computes_for_all_unless_the_file_cannot_be_written(tmp_path, writable):
+    folder = tmp_path / "shared"
+    if not writable:
+        folder.write_text("in the way")
+    first, second = together(2, share, tmp_path, folder)
+    assert first[0] == second[0] == [[0.0, 1.0, 2.0], torch.eye(3).tolist()]
+    assert (first[1], second[1]) == (True, not writable)
+    assert not list(folder.iterdir() if writable else [])

@@ -17,8 +17,8 @@ from girl.graph.graph import Graph
 from girl.graph.sparse_matrix import Operator
 from girl.methods.base import Batch
 from girl.nn.encoder import EncoderSettings
-from girl.training.distributed import ALONE, World
-from girl.training.run import batch_of, seen_by
+from girl.training.batch import induced_batch, make_batch
+from girl.training.distributed import SINGLE_PROCESS, Distributed
 
 #: Graphs of fewer edges are not cached: they are built in a second or two.
 MIN_EDGES = 5_000_000
@@ -32,37 +32,41 @@ def cached_batch(
     settings: EncoderSettings,
     device: torch.device | str = "cpu",
     *,
-    world: World = ALONE,
+    processes: Distributed = SINGLE_PROCESS,
     folder: Path | None = None,
 ) -> Batch:
-    """As :func:`~girl.training.run.batch_of`; the batch of a large graph is cached, and memory-mapped.
+    """As :func:`~girl.training.batch.make_batch`; the batch of a large graph is cached, and memory-mapped.
 
     Args:
         data: features, edges and, if there is one, ``edge_weight``.
         settings: the encoder's.
         device: where the batch is wanted.
-        world: the processes that want it. The first on each host builds it.
+        processes: the processes that want it. The first on each host builds it.
         folder: the cache, by default ``batches`` in the cache folder. Its files may be deleted at any time.
     """
     edges = 0 if data.edge_index is None else data.edge_index.shape[1]
     if edges < MIN_EDGES or "graph" in data or data.x is None:
-        return batch_of(data, settings, device)
+        return make_batch(data, settings, device)
     key = [data.edge_index, data.edge_weight, data.x, settings.directed, settings.normalise]
-    return world.in_turn(lambda: _cached(folder, edges, key, lambda: batch_of(data, settings))).to(device)
+    return _cached(key, edges, lambda: make_batch(data, settings), processes, folder).to(device)
 
 
-def cached_part(whole: Batch, nodes: Tensor, *, world: World = ALONE, folder: Path | None = None) -> Batch:
-    """As :func:`~girl.training.run.seen_by`, cached in the same way."""
-    edges = whole.graph.adjacency.values().numel()
-    if edges < MIN_EDGES or whole.graphs is not None or whole.x.device.type != "cpu":
-        return seen_by(whole, nodes)
-    key = [*_content(whole), nodes]
-    return world.in_turn(lambda: _cached(folder, edges, key, lambda: seen_by(whole, nodes)))
+def cached_part(
+    graph: Batch, nodes: Tensor, *, processes: Distributed = SINGLE_PROCESS, folder: Path | None = None
+) -> Batch:
+    """As :func:`~girl.training.batch.induced_batch`, cached in the same way."""
+    edges = graph.graph.adjacency.values().numel()
+    if edges < MIN_EDGES or graph.graphs is not None or graph.x.device.type != "cpu":
+        return induced_batch(graph, nodes)
+    return _cached([*_content(graph), nodes], edges, lambda: induced_batch(graph, nodes), processes, folder)
 
 
-def _cached(folder: Path | None, edges: int, key: list[Any], build: Callable[[], Batch]) -> Batch:
+def _cached(
+    key: list[Any], edges: int, build: Callable[[], Batch], processes: Distributed, folder: Path | None
+) -> Batch:
     name = f"{edges}-{store.fingerprint(FORMAT, key)}.safetensors"
-    tensors, value = store.cached((folder or cache_root() / "batches") / name, lambda: _content(build()))
+    path = (folder or cache_root() / "batches") / name
+    tensors, value = processes.local_main_first(lambda: store.cached(path, lambda: _content(build())))
     x = tensors["x"]
     dense = x.layout == torch.strided
     features = Features(dense=x) if dense else Features(sparse=Operator.of(x), offset=tensors.get("offset"))

@@ -6,33 +6,34 @@ import secrets
 import socket
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from torch import Tensor
 
 from girl import store
 from girl.files import cache_root
-from girl.training.distributed import World
+from girl.training.distributed import Distributed
 
 
 def shared_tensors(
-    compute: Callable[[], dict[str, Tensor]], world: World, folder: Path | None = None
+    compute: Callable[[], dict[str, Tensor]], processes: Distributed, folder: Path | None = None
 ) -> dict[str, Tensor]:
     """The result of ``compute`` on every process, computed once on each host and held in memory once.
 
     Args:
         compute: gives the same result on every process.
-        world: the processes.
+        processes: the processes.
         folder: for the file while processes map it, by default ``shared`` in the cache folder.
     """
-    if world.count == 1:
+    if processes.num_processes == 1:
         return compute()
-    name = f"{socket.gethostname()}-{int(world.agree(secrets.randbelow(2**52)))}.safetensors"
+    name = f"{socket.gethostname()}-{int(processes.broadcast_number(secrets.randbelow(2**52)))}.safetensors"
     path = (folder or cache_root() / "shared") / name
     tensors: dict[str, Tensor] | None = None
     written = 1.0
     try:
-        if world.first_here:
+        if processes.is_local_main:
             tensors = compute()
             try:
                 store.save(path, tensors)
@@ -40,13 +41,14 @@ def shared_tensors(
                 written = 0.0
                 reason = error.strerror or error
                 warnings.warn(f"{path}: cannot be written ({reason}); each process computes its own", stacklevel=2)
-        if world.mean({"written": written})["written"] < 1:
+        if processes.mean({"written": written})["written"] < 1:
             return compute() if tensors is None else tensors
         del tensors
         tensors, _ = store.load(path)
-        world.wait()
+        processes.barrier()
         return tensors
     finally:
         # A removed file stays mapped, and nothing is left behind however the run ends.
-        if world.first_here:
-            path.unlink(missing_ok=True)
+        if processes.is_local_main:
+            with suppress(OSError):
+                path.unlink()
