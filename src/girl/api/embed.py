@@ -22,17 +22,21 @@ from girl.graph.compact import compact
 from girl.graph.structure import LARGE, STRUCTURES, Structure, StructureEncoding
 from girl.nn.encoder import shared
 from girl.reporting.run_report import keep_inputs, report_run
-from girl.tables.embeddings import as_table, check_output, write_embeddings
-from girl.tables.encoding import Encoding
-from girl.tables.user_graph import InputSettings, UserGraph, read_user_graph, user_graph_of
-from girl.tables.user_graph_set import read_user_graphs, user_graphs_of
+from girl.tables import (
+    InputSettings,
+    Source,
+    TableEncoder,
+    UserGraph,
+    check_output,
+    embedding_table,
+    read_graph,
+    read_graph_set,
+    write_embeddings,
+)
 from girl.training.distributed import ALONE, World
 from girl.training.loop import Resume
 from girl.training.recipe import Recipe, find_recipe
 from girl.training.run import Run, batch_of, device_of, load_run, pretrain
-
-#: A table, or the file that it is in.
-Source = Path | str | pl.DataFrame
 
 #: Width of the encoder for a user's graph: half a kilobyte for each node. The recipes of the tables are wider.
 HIDDEN = 128
@@ -61,7 +65,7 @@ class Embedded:
 
     def table(self) -> pl.DataFrame:
         """The id and a column for each dimension."""
-        return as_table(self.ids, self.vectors)
+        return embedding_table(self.ids, self.vectors)
 
 
 def recipe_for(nodes: int) -> Recipe:
@@ -142,7 +146,7 @@ def embed(
         whole = batch_of(data, full.encoder, device_of(device))
         about = {
             "input": {
-                "encoding": None if graph.encoding is None else graph.encoding.to_dict(),
+                "encoding": None if graph.encoder is None else graph.encoder.to_dict(),
                 "structure": None if made is None else made.to_dict(),
                 "directed": graph.directed,
             }
@@ -187,34 +191,19 @@ def _read(
             "--graphs: given a table of graphs for one graph; name the column that says which graph a row belongs to "
             "by --graph, or give a folder of graphs"
         )
-    encoding = None
+    encoder = None
     if known is not None:
         settings = replace(settings, directed=known.about["input"]["directed"])
         saved = known.about["input"]["encoding"]
-        encoding = None if saved is None else Encoding.from_dict(saved)
+        encoder = None if saved is None else TableEncoder.from_dict(saved)
         trained, asked = (
             "a set of graphs" if one else "one graph" for one in (known.about["input"].get("graphs", False), several)
         )
         if trained != asked:
             raise InputError(f"model: it was trained on {trained}, given {asked}, expected the same; train on this one")
-    tables = [] if nodes is None else [nodes] if isinstance(nodes, Path | str | pl.DataFrame) else list(nodes)
-    frames = [table for table in tables if isinstance(table, pl.DataFrame)]
-    if isinstance(edges, pl.DataFrame):
-        if len(frames) < len(tables):
-            raise InputError("nodes: given a file for edges in memory, expected tables in memory too")
-        if not several:
-            return user_graph_of(edges, frames, settings, encoding)
-        if not isinstance(graphs, pl.DataFrame | None):
-            raise InputError("graphs: given a file for edges in memory, expected a table in memory too")
-        return user_graphs_of(edges, frames, graphs, settings, encoding)
-    paths = [Path(table) for table in tables if isinstance(table, Path | str)]
-    if len(paths) < len(tables):
-        raise InputError(f"nodes: given a table in memory for edges in {edges}, expected files too")
-    if not several:
-        return read_user_graph(Path(edges), paths, settings, encoding)
-    if isinstance(graphs, pl.DataFrame):
-        raise InputError(f"graphs: given a table in memory for edges in {edges}, expected a file too")
-    return read_user_graphs(Path(edges), paths, None if graphs is None else Path(graphs), settings, encoding)
+    if several:
+        return read_graph_set(edges, nodes, graphs, settings, encoder)
+    return read_graph(edges, nodes, settings, encoder)
 
 
 def with_structure(

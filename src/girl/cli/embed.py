@@ -75,7 +75,7 @@ def embed(
         train: settings of the training that do.
     """
     from girl.api.embed import embed as embed_graph
-    from girl.tables.user_graph import InputSettings
+    from girl.tables import InputSettings
     from girl.training.distributed import joined
     from girl.training.run import device_of
 

@@ -26,8 +26,7 @@ from girl.files import replacing, write_json
 from girl.graph.structure import LARGE
 from girl.methods.base import Batch
 from girl.reporting.page import ReportData, write_report
-from girl.tables.embeddings import read_embeddings
-from girl.tables.user_graph import UserGraph
+from girl.tables import UserGraph, read_embeddings
 from girl.training.run import Run, batch_of, embed_untrained, load_run, save_run, seen_by
 
 #: What a run of a user's graph keeps beside the model, for the report.
