@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from girl.errors import InputError
 from girl.tables.cells import (
     DATE_FORMATS,
     MISSING,
@@ -16,6 +17,7 @@ from girl.tables.cells import (
     mostly_numbers,
     text_to_ids,
     to_ids,
+    to_lists,
     to_numbers,
     to_text,
     to_times,
@@ -89,3 +91,17 @@ def test_ids_that_are_no_plain_integers_stay_text():
     assert to_ids(pl.Series([2**64 - 1], dtype=pl.UInt64)).to_list() == [str(2**64 - 1)]
     with pytest.raises(CellError, match="expected ids"):
         to_ids(pl.Series("l", [[1]]))
+
+
+@given(st.lists(st.none() | st.lists(st.integers(-9, 9), max_size=4), min_size=1))
+def test_lists_as_json_text_are_the_same_lists(lists):
+    column = pl.Series("l", lists, dtype=pl.List(pl.Int64))
+    text = pl.Series("l", [None if entry is None else str(entry) for entry in lists], dtype=pl.String)
+    assert to_lists(text).to_list() == to_lists(column).to_list() == lists
+
+
+def test_cells_that_are_no_lists_are_named():
+    with pytest.raises(InputError, match="row 2, column 'l': 'x' is not a list"):
+        to_lists(pl.Series("l", ["[1]", "x"]))
+    with pytest.raises(InputError, match="column 'l': given Int64, expected lists"):
+        to_lists(pl.Series("l", [1]))

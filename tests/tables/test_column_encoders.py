@@ -9,7 +9,6 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from girl.errors import InputError
 from girl.tables.column_encoders import (
     KINDS,
     Bag,
@@ -23,7 +22,6 @@ from girl.tables.column_encoders import (
     one_hot,
     scale_rows,
     standardize,
-    to_lists,
 )
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -84,17 +82,3 @@ def test_one_hot_has_a_1_at_each_position_that_is_not_negative(positions):
 def test_scaled_rows_have_one_norm_and_empty_rows_stay_empty():
     matrix = scipy.sparse.csr_matrix(np.array([[3.0, 4.0], [0.0, 0.0], [1.0, 0.0]], dtype=np.float32))
     np.testing.assert_allclose(np.linalg.norm(scale_rows(matrix, 2.0).toarray(), axis=1), [2, 0, 2], rtol=1e-6)
-
-
-@given(st.lists(st.none() | st.lists(st.integers(-9, 9), max_size=4), min_size=1))
-def test_lists_as_json_text_are_the_same_lists(lists):
-    column = pl.Series("l", lists, dtype=pl.List(pl.Int64))
-    text = pl.Series("l", [None if entry is None else str(entry) for entry in lists], dtype=pl.String)
-    assert to_lists(text).to_list() == to_lists(column).to_list() == lists
-
-
-def test_cells_that_are_no_lists_are_named():
-    with pytest.raises(InputError, match="row 2, column 'l': 'x' is not a list"):
-        to_lists(pl.Series("l", ["[1]", "x"]))
-    with pytest.raises(InputError, match="column 'l': given Int64, expected lists"):
-        to_lists(pl.Series("l", [1]))

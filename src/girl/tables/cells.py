@@ -1,6 +1,8 @@
-"""Columns of cells converted to numbers, times or ids, with an error that names the first cell that cannot be."""
+"""Columns converted to numbers, times, lists or ids, with an error that names the first cell that cannot be."""
 
 from __future__ import annotations
+
+import json
 
 import polars as pl
 
@@ -88,6 +90,25 @@ def is_time(column: pl.Series) -> bool:
     return column.dtype == pl.Date or isinstance(column.dtype, pl.Datetime)
 
 
+def to_lists(column: pl.Series, inner: pl.DataType | None = None) -> pl.Series:
+    """A column of lists, also if they are written as JSON text such as [3, 17]; their entries as ``inner``."""
+    if column.dtype == pl.String:
+        inner = inner or (pl.String() if bool(column.str.contains('"', literal=True).any()) else pl.Int64())
+        text = column.str.strip_chars()
+        wrong = (~text.str.contains(r"^\[.*\]$")).arg_true().to_list()
+        try:
+            if not wrong:
+                return text.str.json_decode(pl.List(inner))
+        except pl.exceptions.PolarsError:
+            wrong = [row for row, cell in enumerate(text) if cell is not None and not _is_json_list(cell)] or [0]
+        raise CellError(wrong[0], column.name, f"{shown(column[wrong[0]])} is not a list such as [3, 17]")
+    if column.dtype == pl.Null:
+        return column.cast(pl.List(inner or pl.Int64()))
+    if not isinstance(column.dtype, pl.List):
+        raise InputError(f"column {column.name!r}: given {column.dtype}, expected lists such as [3, 17]")
+    return column if inner is None or isinstance(column.dtype.inner, pl.Struct) else column.cast(pl.List(inner))
+
+
 def to_ids(column: pl.Series) -> pl.Series:
     """A column of a typed table as ids: Int64 or String. Raises :class:`CellError`."""
     kind = column.dtype
@@ -109,6 +130,13 @@ def text_to_ids(column: pl.Series) -> pl.Series:
     text = column.str.strip_chars()
     text = text.set((text == "").fill_null(False), None)
     return text.cast(pl.Int64) if bool(text.str.contains(_INTEGER).all()) else text
+
+
+def _is_json_list(cell: str) -> bool:
+    try:
+        return isinstance(json.loads(cell), list)
+    except ValueError:
+        return False
 
 
 def _parse(text: pl.Series, date_format: str) -> pl.Series:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Self, TypeAlias
 
@@ -14,8 +13,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from girl.errors import InputError
-from girl.tables.cells import CellError, to_numbers, to_text, to_times
-from girl.tables.messages import shown
+from girl.tables.cells import CellError, to_lists, to_numbers, to_text, to_times
 
 #: Columns of x: dense, or sparse if most entries are zero.
 Block: TypeAlias = NDArray[np.float32] | scipy.sparse.csr_matrix
@@ -49,28 +47,72 @@ class ColumnEncoder:
 
 
 @dataclass(frozen=True)
-class Number(ColumnEncoder):
-    """Numbers, standardized to mean 0 and standard deviation 1; missing ones become the mean."""
+class Vector(ColumnEncoder):
+    """Rows of k numbers, standardized to mean 0 and standard deviation 1 by position; missing ones become the mean."""
 
-    kind = "number"
-    mean: float
-    std: float
-    """0 if all are equal, so that only the feature for missing values has information."""
+    kind = "vector"
+    keep_constant: ClassVar[bool] = False
+    """Whether numbers that are all equal are kept if some are missing, so that these are marked."""
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    """0 for a position where all numbers are equal: it has no feature."""
 
     @classmethod
     def fit(cls, column: pl.Series) -> Self | None:
-        values = to_numbers(column)
-        mean, std = mean_and_std(values.drop_nulls().to_numpy())
-        missing = bool(values.null_count())
-        return cls(column.name, missing, mean, std) if std or (missing and values.count()) else None
+        values, missing = cls._matrix(column, None)
+        moments = [mean_and_std(numbers[~np.isnan(numbers)]) for numbers in values.T]
+        mean, std = tuple(m for m, _ in moments), tuple(s for _, s in moments)
+        useful = any(std) or (cls.keep_constant and missing.any() and not missing.all())
+        return cls(column.name, bool(missing.any()), mean, std) if useful else None
 
     @property
     def feature_names(self) -> list[str]:
-        return [self.column] if self.std else []
+        return [f"{self.column} {position}" for position, std in enumerate(self.std) if std]
 
     def transform(self, column: pl.Series) -> tuple[Block, NDArray[np.bool_]]:
+        values, missing = self._matrix(column, len(self.mean))
+        out = np.empty((len(values), np.count_nonzero(self.std)), dtype=np.float32)
+        for position, k in enumerate(np.flatnonzero(self.std)):
+            out[:, position] = np.nan_to_num(standardize(values[:, k], self.mean[k], self.std[k])[:, 0])
+        return out, missing
+
+    @staticmethod
+    def _matrix(column: pl.Series, width: int | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The numbers (n × width), NaN where one is missing, and which rows are missing."""
+        if column.dtype == pl.String:
+            column = to_lists(column, inner=pl.Float64())
+        if isinstance(column.dtype, pl.Array):
+            column = column.arr.to_list()
+        if not isinstance(column.dtype, pl.List):
+            raise InputError(f"column {column.name!r}: given {column.dtype}, expected a list of numbers in every row")
+        missing = column.is_null()
+        lengths = column.list.len()
+        width = width or int(lengths.drop_nulls().mode().sort()[0])
+        wrong = ((lengths != width) & ~missing).fill_null(False).arg_true()
+        if len(wrong):
+            row = int(wrong[0])
+            raise CellError(row, column.name, f"has {lengths[row]} numbers, expected {width} as in the other rows")
+        values = np.full((len(column), width), np.nan)
+        flat = column.drop_nulls().explode().cast(pl.Float64).to_numpy().reshape(-1, width)
+        values[~missing.to_numpy()] = np.where(np.isfinite(flat), flat, np.nan)
+        return values, missing.to_numpy()
+
+
+@dataclass(frozen=True)
+class Number(Vector):
+    """Numbers: rows of one."""
+
+    kind = "number"
+    keep_constant = True
+
+    @property
+    def feature_names(self) -> list[str]:
+        return [self.column] if self.std[0] else []
+
+    @staticmethod
+    def _matrix(column: pl.Series, width: int | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         values = to_numbers(column)
-        return standardize(values.fill_null(self.mean).to_numpy(), self.mean, self.std), values.is_null().to_numpy()
+        return values.to_numpy()[:, None], values.is_null().to_numpy()
 
 
 @dataclass(frozen=True)
@@ -117,13 +159,11 @@ class Category(ColumnEncoder):
 
     def transform(self, column: pl.Series) -> tuple[Block, NDArray[np.bool_]]:
         text = to_text(column)
-        missing = text.is_null().to_numpy()
         width = len(self.levels)
-        codes = text.replace_strict(list(self.levels), list(range(width)), default=width, return_dtype=pl.Int64)
-        positions = codes.to_numpy().copy()
-        positions[missing] = -1
-        positions[positions == width] = width if self.other else -1  # a level that was not there when fitted
-        return one_hot(positions, width + self.other), missing
+        codes = {level: code for code, level in enumerate(self.levels)} | {None: -1}
+        unseen = width if self.other else -1
+        positions = text.replace_strict(codes, default=unseen, return_dtype=pl.Int64).to_numpy()
+        return one_hot(positions, width + self.other), text.is_null().to_numpy()
 
 
 #: Periods of time, with the position of a time in its period from 0 to 1.
@@ -149,7 +189,7 @@ class Date(ColumnEncoder):
     def fit(cls, column: pl.Series, date_format: str | None = None) -> Self | None:
         every = to_times(column, date_format)
         times = every.drop_nulls()
-        mean, std = mean_and_std(_seconds(times).to_numpy())
+        mean, std = mean_and_std((times.dt.epoch("us") / 1e6).to_numpy())
         periods = tuple(name for name, part in _PERIODS.items() if len(times) and part(times).n_unique() > 1)
         missing = bool(every.null_count())
         return cls(column.name, missing, date_format, mean, std, periods) if std or (missing and len(times)) else None
@@ -162,7 +202,8 @@ class Date(ColumnEncoder):
     def transform(self, column: pl.Series) -> tuple[Block, NDArray[np.bool_]]:
         times = to_times(column, self.date_format)
         missing = times.is_null().to_numpy()
-        blocks = [standardize(_seconds(times).fill_null(self.mean).to_numpy(), self.mean, self.std)]
+        seconds = (times.dt.epoch("us") / 1e6).fill_null(self.mean).to_numpy()
+        blocks = [standardize(seconds, self.mean, self.std)]
         for name in self.periods:
             angle = 2 * np.pi * _PERIODS[name](times).cast(pl.Float64).fill_null(0).to_numpy()
             blocks += [(wave * ~missing).astype(np.float32)[:, None] for wave in (np.sin(angle), np.cos(angle))]
@@ -210,33 +251,6 @@ class Bag(ColumnEncoder):
 
 
 @dataclass(frozen=True)
-class Vector(ColumnEncoder):
-    """Rows of numbers of one length; each position is standardized like a column of numbers."""
-
-    kind = "vector"
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
-
-    @classmethod
-    def fit(cls, column: pl.Series) -> Self | None:
-        values, missing = _to_matrix(column, None)
-        moments = [mean_and_std(values[~np.isnan(values[:, k]), k]) for k in range(values.shape[1])]
-        mean, std = tuple(m for m, _ in moments), tuple(s for _, s in moments)
-        return cls(column.name, bool(missing.any()), mean, std) if any(std) else None
-
-    @property
-    def feature_names(self) -> list[str]:
-        return [f"{self.column} {position}" for position, std in enumerate(self.std) if std]
-
-    def transform(self, column: pl.Series) -> tuple[Block, NDArray[np.bool_]]:
-        values, missing = _to_matrix(column, len(self.mean))
-        out = np.empty((len(values), len(self.feature_names)), dtype=np.float32)
-        for position, k in enumerate(np.flatnonzero(self.std)):
-            out[:, position] = np.nan_to_num(standardize(values[:, k], self.mean[k], self.std[k])[:, 0])
-        return out, missing
-
-
-@dataclass(frozen=True)
 class Text(ColumnEncoder):
     """Words, hashed to a fixed number of features; rows are scaled like those of a bag."""
 
@@ -260,9 +274,8 @@ class Text(ColumnEncoder):
         return scale_rows(_hash_words(column, self.width), self.norm), to_text(column).is_null().to_numpy()
 
 
-KINDS: dict[str, type[ColumnEncoder]] = {
-    kind.kind: kind for kind in (Number, Boolean, Category, Date, Bag, Vector, Text)
-}
+_ENCODERS: tuple[type[ColumnEncoder], ...] = (Number, Boolean, Category, Date, Bag, Vector, Text)
+KINDS = {encoder.kind: encoder for encoder in _ENCODERS}
 
 
 def mean_and_std(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -304,32 +317,6 @@ def scale_rows(matrix: scipy.sparse.csr_matrix, norm: float) -> scipy.sparse.csr
     return matrix
 
 
-def to_lists(column: pl.Series, inner: pl.DataType | None = None) -> pl.Series:
-    """A column of lists, also if they are written as JSON text such as [3, 17]; their entries as ``inner``."""
-    if column.dtype == pl.String:
-        inner = inner or (pl.String() if bool(column.str.contains('"', literal=True).any()) else pl.Int64())
-        text = column.str.strip_chars()
-        wrong = (~text.str.contains(r"^\[.*\]$")).arg_true().to_list()
-        try:
-            if not wrong:
-                return text.str.json_decode(pl.List(inner))
-        except pl.exceptions.PolarsError:
-            wrong = [row for row, cell in enumerate(text) if cell is not None and not _is_json_list(cell)] or [0]
-        raise CellError(wrong[0], column.name, f"{shown(column[wrong[0]])} is not a list such as [3, 17]")
-    if column.dtype == pl.Null:
-        return column.cast(pl.List(inner or pl.Int64()))
-    if not isinstance(column.dtype, pl.List):
-        raise InputError(f"column {column.name!r}: given {column.dtype}, expected lists such as [3, 17]")
-    return column if inner is None or isinstance(column.dtype.inner, pl.Struct) else column.cast(pl.List(inner))
-
-
-def _is_json_list(cell: str) -> bool:
-    try:
-        return isinstance(json.loads(cell), list)
-    except ValueError:
-        return False
-
-
 def _entries(lists: pl.Series) -> tuple[NDArray[np.int64], pl.Series, NDArray[np.float32]]:
     """Row, entry and value of everything in the lists."""
     frame = pl.DataFrame({"row": np.arange(len(lists)), "entry": lists})
@@ -341,32 +328,8 @@ def _entries(lists: pl.Series) -> tuple[NDArray[np.int64], pl.Series, NDArray[np
     return frame["row"].to_numpy(), entry, value
 
 
-def _to_matrix(column: pl.Series, width: int | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Lists of numbers as rows, NaN where a number is missing, and which rows are missing."""
-    if isinstance(column.dtype, pl.Array):
-        column = column.arr.to_list()
-    if not isinstance(column.dtype, pl.List):
-        raise InputError(f"column {column.name!r}: given {column.dtype}, expected a list of numbers in every row")
-    missing = column.is_null()
-    lengths = column.list.len()
-    width = width or int(lengths.drop_nulls().mode().sort()[0])
-    wrong = ((lengths != width) & ~missing).fill_null(False).arg_true()
-    if len(wrong):
-        row = int(wrong[0])
-        raise CellError(row, column.name, f"has {lengths[row]} numbers, expected {width} as in the other rows")
-    values = np.full((len(column), width), np.nan)
-    flat = column.drop_nulls().explode().cast(pl.Float64).to_numpy().reshape(-1, width)
-    values[~missing.to_numpy()] = np.where(np.isfinite(flat), flat, np.nan)
-    return values, missing.to_numpy()
-
-
 def _hash_words(column: pl.Series, width: int) -> scipy.sparse.csr_matrix:
     from sklearn.feature_extraction.text import HashingVectorizer
 
-    text: Sequence[str] = to_text(column).fill_null("").to_list()
     hashing = HashingVectorizer(n_features=width, binary=True, norm=None, alternate_sign=False, dtype=np.float32)
-    return scipy.sparse.csr_matrix(hashing.transform(text))
-
-
-def _seconds(column: pl.Series) -> pl.Series:
-    return column.dt.epoch("us").cast(pl.Float64) / 1e6
+    return scipy.sparse.csr_matrix(hashing.transform(to_text(column).fill_null("").to_list()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -92,8 +92,22 @@ def read_graph_set(
         member = membership_from_edges(read_nodes, read_edges, every, s.graph or "")
     else:
         member = membership_from_nodes(read_nodes, read_edges, every, s.graph or "")
-    rows = _graph_rows(every, graph_table, s, np.bincount(member, minlength=len(every)), tables.files)
-    return _group(graph, read_nodes, member, rows, s)
+    sizes = np.bincount(member, minlength=len(every))
+    order, table, notes, counts = _graph_rows(every, graph_table, s, sizes, tables.files)
+    rank = np.full(len(every), -1)
+    rank[order] = np.arange(len(order))
+    graph_of = rank[member]
+    if node_label is not None and node_label not in table.columns:
+        table = table.with_columns(_label_of_graphs(node_label, graph, read_nodes, graph_of))
+    return replace(
+        graph,
+        ids=table.to_series(0),
+        data=_group(graph.data, graph_of, len(order)),
+        table=table,
+        label=s.label,
+        counts=_set_counts(graph.counts, counts, np.bincount(graph_of)),
+        notes=graph.notes + notes,
+    )
 
 
 def _with_graphs(tables: GraphTables, column: str | None) -> GraphTables:
@@ -154,21 +168,10 @@ def _all_graphs(tables: GraphTables, column: str) -> pl.Series:
     return pl.Series("graph", files)
 
 
-@dataclass(frozen=True)
-class _GraphRows:
-    """The graphs in the order of the result."""
-
-    order: NDArray[np.int64]
-    """Their positions among all graphs."""
-    table: pl.DataFrame
-    """Their ids, then the other columns of the table of graphs."""
-    notes: list[str]
-    counts: Counts
-
-
 def _graph_rows(
     every: pl.Series, table: Table | None, s: InputSettings, sizes: NDArray[np.int64], files: dict[str, Path]
-) -> _GraphRows:
+) -> tuple[NDArray[np.int64], pl.DataFrame, list[str], Counts]:
+    """The graphs of the result: positions among all graphs, ids and columns, notes and counts."""
     for path, size in zip(files.values(), sizes, strict=False):
         if not size:
             raise no_nodes_error(path)
@@ -176,7 +179,7 @@ def _graph_rows(
     if table is None:
         order = np.flatnonzero(sizes)
         notes = _empty_graphs_note(every.gather(np.flatnonzero(sizes == 0)))
-        return _GraphRows(order, every.gather(order).alias(name).to_frame(), notes, {})
+        return order, every.gather(order).alias(name).to_frame(), notes, {}
     column = name if name in table.columns else table.columns[0]
     ids, every = to_common_type([table.unique_ids(column), every])
     row = codes_of(every, ids)
@@ -199,7 +202,7 @@ def _graph_rows(
     rest = table.read([other for other in table.columns if other != column])
     rest = rest.select(pl.all().gather(rows)) if rest.width else pl.DataFrame()
     rest = rest.insert_column(0, every.gather(order).alias(name))
-    return _GraphRows(order, rest, notes, {"graph file": table.name, "graphs not in it": len(unlisted)})
+    return order, rest, notes, {"graph file": table.name, "graphs not in it": len(unlisted)}
 
 
 def _empty_graphs_note(ids: pl.Series) -> list[str]:
@@ -207,46 +210,38 @@ def _empty_graphs_note(ids: pl.Series) -> list[str]:
     return [f"{len(ids):,} {words} left out: {listed(ids.cast(pl.String).to_list(), 3)}."] if len(ids) else []
 
 
-def _group(
-    graph: UserGraph, nodes: NodeTable, member: NDArray[np.int64], rows: _GraphRows, s: InputSettings
-) -> UserGraph:
-    """The graph as a set, with nodes sorted by graph, in the graphs' order."""
-    num_graphs = len(rows.order)
-    rank = np.full(int(member.max()) + 1, -1)
-    rank[rows.order] = np.arange(num_graphs)
-    graph_of = rank[member]
+def _group(data: Data, graph_of: NDArray[np.int64], num_graphs: int) -> Data:
+    """The nodes sorted by graph."""
     order = np.argsort(graph_of, kind="stable")
     position = np.empty_like(order)
     position[order] = np.arange(len(order))
-    x = graph.data.x
+    x = data.x
     if x is not None:
         x = (x if x.layout == torch.strided else x.to_dense())[torch.from_numpy(order)]
-    data = Data(
+    return Data(
         x=x,
-        edge_index=torch.from_numpy(position)[graph.data.edge_index],
-        edge_weight=graph.data.edge_weight,
+        edge_index=torch.from_numpy(position)[data.edge_index],
+        edge_weight=data.edge_weight,
         graph=torch.from_numpy(graph_of[order]),
         graphs=num_graphs,
         num_nodes=len(order),
     )
-    table = rows.table
-    if graph.label is not None and graph.label not in table.columns:
-        table = table.with_columns(_label_of_graphs(graph, nodes, graph_of))
+
+
+def _set_counts(node_counts: Counts, graph_counts: Counts, sizes: NDArray[np.int64]) -> Counts:
+    """The counts of all nodes and edges, with those of graphs before them."""
     counts: Counts = {}
-    sizes = np.bincount(graph_of, minlength=num_graphs)
-    for name, value in graph.counts.items():
+    for name, value in node_counts.items():
         if name == "nodes":
-            counts |= rows.counts | {"graphs": num_graphs}
+            counts |= graph_counts | {"graphs": len(sizes)}
             counts["nodes in a graph"] = f"{sizes.min():,} to {sizes.max():,}, {sizes.mean():.1f} on average"
         if name not in ("components", "largest component"):
             counts[name] = value
-    notes = graph.notes + rows.notes
-    return replace(graph, ids=table.to_series(0), data=data, table=table, label=s.label, counts=counts, notes=notes)
+    return counts
 
 
-def _label_of_graphs(graph: UserGraph, nodes: NodeTable, graph_of: NDArray[np.int64]) -> pl.Series:
+def _label_of_graphs(label: str, graph: UserGraph, nodes: NodeTable, graph_of: NDArray[np.int64]) -> pl.Series:
     """The label of each graph, which all its nodes must share."""
-    label = graph.label or ""
     frame = pl.DataFrame({"graph": graph_of, "row": np.arange(len(graph_of)), "label": graph.table[label]})
     labeled = frame.drop_nulls("label").with_columns(first=pl.col("label").first().over("graph"))
     different = labeled.filter(pl.col("label") != pl.col("first"))

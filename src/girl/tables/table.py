@@ -143,19 +143,15 @@ def stack_tables(tables: dict[str, Table], name: str) -> Table:
 
 
 def _type_error(tables: Sequence[Table], frames: Sequence[pl.DataFrame]) -> InputError:
-    """The error for the first column whose type differs from that in the tables before."""
-    above: pl.DataFrame | None = None
+    """The error for the first column whose type does not fit that in the first table with rows."""
+    first = next(frame for frame in frames if frame.height)
     for table, frame in zip(tables, frames, strict=True):
-        if not frame.height:
-            continue
-        for column in frame.columns if above is not None else ():
-            assert above is not None
+        for column in frame.columns if frame.height else ():
             try:
-                pl.concat([above.select(column), frame.select(column)], how="vertical_relaxed")
+                pl.concat([first.select(column), frame.select(column)], how="vertical_relaxed")
             except pl.exceptions.PolarsError:
                 return InputError(
-                    f"{table.name}: column {column!r}: given {frame[column].dtype}, expected {above[column].dtype} as "
+                    f"{table.name}: column {column!r}: given {frame[column].dtype}, expected {first[column].dtype} as "
                     f"in {tables[0].name}; write it the same way in all files"
                 )
-        above = frame if above is None else pl.concat([above, frame], how="vertical_relaxed")
-    return InputError(f"{tables[0].name}: its columns cannot be stacked with those of the other files")
+    return InputError(f"{tables[0].name}: its columns have other types than those of the other files")

@@ -12,7 +12,7 @@ import polars as pl
 import scipy.sparse
 
 from girl.errors import InputError
-from girl.tables.cells import guess_date_format, is_time, mostly_numbers, to_text
+from girl.tables.cells import guess_date_format, is_time, mostly_numbers, to_lists, to_text
 from girl.tables.column_encoders import (
     KINDS,
     Bag,
@@ -25,7 +25,6 @@ from girl.tables.column_encoders import (
     Text,
     Vector,
     one_hot,
-    to_lists,
 )
 from girl.tables.column_names import is_id_name
 from girl.tables.messages import listed
@@ -216,8 +215,6 @@ def _fit_lists(column: pl.Series) -> ColumnEncoder | str:
 
 
 def _transform(encoder: ColumnEncoder, column: pl.Series) -> tuple[Block, Any]:
-    if isinstance(encoder, Vector) and column.dtype == pl.String:
-        column = to_lists(column, inner=pl.Float64())
     try:
         return encoder.transform(column)
     except pl.exceptions.PolarsError as error:

@@ -87,7 +87,8 @@ def read_text(path: Path, form: TextFormat, columns: Sequence[str], typed: bool 
         if typed and form.separator:
             # Errors: a cell is not of its column's type; the first row is blank or shorter than the header.
             with suppress(pl.exceptions.ComputeError, pl.exceptions.SchemaError):
-                return _scan_columns(path, form, columns, _guess_types(path, form))
+                sample = _with_types(_scan(path, form, {}).head(_SAMPLE).collect())
+                return _scan_columns(path, form, columns, dict(sample.schema))
         text = _read_cells(path, form, columns)
     except MemoryError:
         raise
@@ -130,10 +131,6 @@ def _scan(path: Path, form: TextFormat, schema: _Schema) -> pl.LazyFrame:
         schema={name: schema.get(name, pl.String) for name in form.columns},
         glob=False,
     )
-
-
-def _guess_types(path: Path, form: TextFormat) -> _Schema:
-    return dict(_with_types(_scan(path, form, {}).head(_SAMPLE).collect()).schema)
 
 
 def _scan_columns(path: Path, form: TextFormat, columns: Sequence[str], schema: _Schema) -> pl.DataFrame:
