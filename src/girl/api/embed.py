@@ -88,7 +88,7 @@ def embed(
     out: Path | str | None = None,
     folder: Path | str | None = None,
     model: Path | str | None = None,
-    settings: InputSettings | None = None,
+    settings: InputSettings | dict[str, Any] | None = None,
     structure: Structure = "auto",
     recipe: str | Recipe = "auto",
     options: dict[str, Any] | None = None,
@@ -110,7 +110,7 @@ def embed(
         out: file for the embeddings; its suffix is the format.
         folder: the run's folder (model, config, history, report); nothing is written without it.
         model: folder of an earlier run, whose model is used instead of training one.
-        settings: which columns are what.
+        settings: which columns are what, by the names of the command's options: ``{"label": "team", "since": "2020"}``.
         structure: columns computed from the graph itself: roles (degrees, returning walks), positions (eigenvectors),
             both, none, or auto: both if there are no other features. For a set of graphs, roles or none.
         recipe: auto (by the size of the graph; for a set, graphs), a shipped recipe, a file or a
@@ -138,7 +138,7 @@ def embed(
         raise InputError("model: given together with settings of a recipe, expected one or the other")
     with open_context(device, console=console_of(verbose), folder=folder, resume=resume) as context:
         with context.phase("reading"):
-            graph = _read(edges, nodes, graphs, settings or InputSettings(), earlier)
+            graph = _read(edges, nodes, graphs, InputSettings.of(settings), earlier)
         with context.phase("features"):
             saved = None if earlier is None else earlier.config["input"]["structure"]
             encoding = None if saved is None else StructureEncoding.from_dict(saved)

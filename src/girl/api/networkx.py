@@ -15,7 +15,11 @@ from girl.tables import InputSettings, networkx_tables, read_graph
 
 
 def from_networkx(
-    graph: Any, *, structure: Structure = "auto", like: Data | None = None, settings: InputSettings | None = None
+    graph: Any,
+    *,
+    structure: Structure = "auto",
+    like: Data | None = None,
+    settings: InputSettings | dict[str, Any] | None = None,
 ) -> Data:
     """A networkx graph as a torch_geometric ``Data`` for :class:`girl.GIRL`: node attributes become features.
 
@@ -34,7 +38,7 @@ def from_networkx(
     """
     if not len(graph):
         raise InputError("graph: given no nodes, expected at least one")
-    settings = settings or InputSettings(directed=graph.is_directed())
+    settings = InputSettings.of({"directed": graph.is_directed()} if settings is None else settings)
     encoder = None if like is None else like.encoding["columns"]
     known = None if like is None else like.encoding["structure"]
     read = read_graph(networkx_tables(graph), None, settings, encoder)

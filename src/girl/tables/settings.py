@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from girl.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -37,3 +41,17 @@ class InputSettings:
     """Columns of the node table whose words become features."""
     strict: bool = False
     """Stop if an edge has a node that is missing from the node table, or a graph from the table of graphs."""
+
+    @classmethod
+    def of(cls, values: InputSettings | Mapping[str, Any] | None) -> InputSettings:
+        """The settings in a mapping such as ``{"label": "team"}``; the defaults if None."""
+        if isinstance(values, InputSettings):
+            return values
+        several = {field.name: field.default == () for field in fields(cls)}
+        settings = dict(values or {})
+        for name, value in settings.items():
+            if name not in several:
+                raise InputError(f"settings: given {name!r}, expected names among {', '.join(several)}")
+            if several[name]:
+                settings[name] = (value,) if isinstance(value, str) else tuple(value)
+        return cls(**settings)
