@@ -234,7 +234,7 @@ def with_structure(
         made = known
         if made is None:
             return graph, None
-        columns = made.apply(data.edge_index, n, graph.directed, graph=of)
+        columns = made.apply(data.edge_index, n, graph.directed, graph_id=of)
     else:
         usual: Structure = "roles" if graph.is_set else "both"
         wanted = (usual if data.x is None else "none") if structure == "auto" else structure
@@ -243,7 +243,9 @@ def with_structure(
                 which = "roles" if graph.is_set else "roles, positions or both"
                 raise InputError(f"structure: given none for a graph without features, expected {which}")
             return graph, None
-        made, columns, _ = StructureEncoding.fit(wanted, data.edge_index, n, graph.directed, data.edge_weight, graph=of)
+        made, columns, _ = StructureEncoding.fit(
+            wanted, data.edge_index, n, graph.directed, data.edge_weight, graph_id=of
+        )
     counts = graph.counts | {"columns from the graph itself": columns.shape[1]}
     data = copy(data)
     data.x = _beside(data.x, columns)

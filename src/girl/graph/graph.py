@@ -169,6 +169,10 @@ class Graph(MessageGraph):
         """How many different values :attr:`undirected_id` has."""
         return int(self.undirected_id.max()) + 1 if self.undirected_id.numel() else 0
 
+    def undirected(self) -> Graph:
+        """The graph with every edge in both directions, and without weights."""
+        return self if self.symmetric and not self.weighted else Graph.from_edges(self.edge_index, self.num_nodes)
+
     def adjacency_rows(self, nodes: Tensor) -> Tensor:
         """The rows ``nodes`` of the adjacency matrix: their in-neighbours."""
         return take_rows(self.adjacency, nodes)

@@ -17,6 +17,7 @@ from girl.graph.batch import Batch
 from girl.graph.graph import Graph
 from girl.graph.node_features import NodeFeatures
 from girl.kernel.checks import check_choice, check_number, check_whole
+from girl.kernel.sparse import to_scipy
 from girl.methods.augment import drawn, view
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
@@ -202,8 +203,5 @@ def spectrum(graph: Graph) -> Tensor:
 
 
 def _scipy(graph: Graph) -> scipy.sparse.csr_matrix:
-    """The adjacency matrix of ones, each edge both ways."""
-    a = graph.adjacency.cpu()
-    data = np.ones(a.values().numel(), np.float32)
-    own = scipy.sparse.csr_matrix((data, a.col_indices().numpy(), a.crow_indices().numpy()), shape=graph.shape)
-    return own if graph.symmetric else own.maximum(own.T)
+    """The adjacency matrix of ones, with each edge in both directions."""
+    return to_scipy(graph.undirected().adjacency.cpu())

@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from torch_geometric.data import Data
 
 from girl.errors import InputError
+from girl.graph.adjacency import unique_edges
 from girl.kernel.sparse import to_csr_or_dense
 from girl.tables.edges import Edges, edges_of, read_edge_file
 from girl.tables.encoding import Encoding
@@ -266,22 +267,14 @@ class _Sides:
 def _edge_list(
     source: NDArray[np.int64], target: NDArray[np.int64], weight: NDArray[np.float64] | None, nodes: int, directed: bool
 ) -> _Sides:
-    """Each edge once, in order, without loops; the weights of duplicates are added."""
-    proper = source != target
-    loops = len(source) - int(proper.sum())
-    if loops:
-        source, target = source[proper], target[proper]
-        weight = None if weight is None else weight[proper]
-    if not directed:
-        source, target = np.minimum(source, target), np.maximum(source, target)
-    values = np.ones(len(source), dtype=np.float32) if weight is None else weight
-    matrix = scipy.sparse.csr_matrix((values, (source, target)), shape=(nodes, nodes))
-    matrix.sum_duplicates()
+    """Each edge once, sorted, by the rule of :func:`~girl.graph.adjacency.build_adjacency`."""
+    matrix = unique_edges(source, target, nodes, directed, weight)
+    loops = int((source == target).sum())
     edge_index = np.empty((2, matrix.nnz), dtype=np.int64)
     edge_index[0] = np.repeat(np.arange(nodes), np.diff(matrix.indptr))
     edge_index[1] = matrix.indices
     weights = None if weight is None else torch.from_numpy(matrix.data.astype(np.float32))
-    return _Sides(torch.from_numpy(edge_index), weights, matrix, loops, len(source) - matrix.nnz)
+    return _Sides(torch.from_numpy(edge_index), weights, matrix, loops, len(source) - loops - matrix.nnz)
 
 
 def _node_counts(
