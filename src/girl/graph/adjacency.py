@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.kernel.sparse import csr
+from girl.kernel.sparse import csr, index_dtype
 
 
 def check_edge_index(edge_index: Any, num_nodes: int) -> None:
@@ -29,11 +29,6 @@ def check_edge_index(edge_index: Any, num_nodes: int) -> None:
         for node in (int(edge_index.min()), int(edge_index.max())):
             if not 0 <= node < num_nodes:
                 raise InputError(f"edge_index: given node {node}, expected 0 to {num_nodes - 1}")
-
-
-def index_dtype(*sizes: int) -> torch.dtype:
-    """The integer type for a matrix of these many rows, columns and entries: 32 bits if they suffice."""
-    return torch.int32 if max(sizes) < 2**31 else torch.int64
 
 
 def unique_edges(

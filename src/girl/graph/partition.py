@@ -59,9 +59,9 @@ def partition(graph: Graph, parts: int, seed: int = 0) -> Tensor:
 def sample_entries(crow: np.ndarray, col: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     r"""A random sample of about ``size`` entries of a symmetric CSR matrix, which is symmetric as well.
 
-    An edge is kept with probability :math:`\min(1, k/\min(d_u,d_v))`: every node keeps about k of its edges or more, and
-    all if it has no more. A uniform sample would leave nodes of small degree without any. Both directions of an edge
-    share one random number, a hash of its ends: the same graph always gives the same sample.
+    An edge is kept with probability :math:`\min(1, k/\min(d_u,d_v))`: every node keeps about k of its edges or more,
+    and all if it has no more. A uniform sample would leave nodes of small degree without any. Both directions of an
+    edge share one random number, a hash of its ends: the same graph always gives the same sample.
     """
     n = len(crow) - 1
     degree = np.diff(crow)

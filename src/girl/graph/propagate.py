@@ -77,53 +77,46 @@ class _Propagate(torch.autograd.Function):
     ) -> Tensor:
         ctx.arguments = matrix, teleport, steps, transpose, rows, remainder
         scaled = (matrix.scipy_transpose if transpose else matrix.as_scipy) * (1 - teleport)
-        if rows is None:
-            return _by_columns(x, x.shape[0], lambda part: _iterate(scaled, part, teleport, steps, remainder))
-        index = rows.numpy()
-        last = scaled[index]
+        index = None if rows is None else rows.numpy()
+        last = None if index is None else scaled[index]  # the last step is computed for the wanted rows only
 
-        def propagate_rows(part: Array) -> Array:
-            z = last @ _iterate(scaled, part, teleport, steps - 1, remainder)
-            z += teleport * part[index]
-            return z
+        def forward(part: Array) -> Array:
+            restart = teleport * part
+            z = part if remainder else restart
+            if last is None:
+                return _iterate(scaled, z, restart, steps)
+            return last @ _iterate(scaled, z, restart, steps - 1) + restart[index]
 
-        return _by_columns(x, len(index), propagate_rows)
+        return _by_columns(x, x.shape[0] if rows is None else len(rows), forward)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         """Pᵀ of the gradient, which is zero at the rows that were not asked for."""
         matrix, teleport, steps, transpose, rows, remainder = ctx.arguments
-        n = matrix.shape[0]
-        scaled = (matrix.as_scipy if transpose else matrix.scipy_transpose) * (1 - teleport)
-        if rows is None:
-            gradient = _by_columns(grads[0], n, lambda part: _iterate(scaled, part, teleport, steps, remainder))
-            return gradient, *(None,) * 6
-        index = rows.numpy()
-        # The first step starts from the wanted rows alone: the zeros of the others are not multiplied.
-        first = ((matrix.scipy_transpose if transpose else matrix.as_scipy) * (1 - teleport))[index].T
-        ones = np.ones(len(index), dtype=scaled.dtype)
-        scatter = scipy.sparse.csc_matrix((ones, index, np.arange(len(index) + 1)), shape=(n, len(index)))
+        n, kind = matrix.shape[0], matrix.as_scipy.dtype
+        scaled, back = (
+            m * (1 - teleport) for m in (matrix.as_scipy, matrix.scipy_transpose)[:: -1 if transpose else 1]
+        )
+        first, scatter = scaled.T, None
+        if rows is not None:  # the first step multiplies the wanted rows only
+            index, count = rows.numpy(), len(rows)
+            first = scaled[index].T
+            scatter = scipy.sparse.csc_matrix((np.ones(count, kind), index, np.arange(count + 1)), shape=(n, count))
 
-        def propagate_back(part: Array) -> Array:
-            x = scatter @ part
-            z = first @ part
-            if not remainder:
-                z *= teleport
-            x *= teleport
-            z += x
-            for _ in range(steps - 1):
-                z = scaled @ z
-                z += x
-            return z
+        def backward(part: Array) -> Array:
+            restart = teleport * part
+            z = part if remainder else restart
+            if scatter is None:
+                return _iterate(back, z, restart, steps)
+            restart = scatter @ restart
+            return _iterate(back, first @ z + restart, restart, steps - 1)
 
-        return _by_columns(grads[0], n, propagate_back), *(None,) * 6
+        return _by_columns(grads[0], n, backward), *(None,) * 6
 
 
-def _iterate(scaled: Any, x: Array, teleport: float, steps: int, remainder: bool) -> Array:
-    """``steps`` of the iteration, with ``scaled`` = (1 - α) A."""
-    restart = teleport * x
-    z = x if remainder else restart
+def _iterate(scaled: Any, z: Array, restart: Array, steps: int) -> Array:
+    """``steps`` of z ← (1 - α) A z + α x, with ``scaled`` = (1 - α) A and ``restart`` = α x."""
     for _ in range(steps):
         z = scaled @ z
         z += restart
