@@ -30,7 +30,7 @@ import torch
 
 from girl import datasets, splits
 from girl.api.embed import recipe_for
-from girl.datasets import cache as store
+from girl.datasets.cache import availability
 from girl.datasets.dataset import NodeDataset
 from girl.datasets.registry import find
 from girl.evaluation.probe import probe
@@ -39,12 +39,15 @@ from girl.graph.batch import Batch
 from girl.graph.partition import cached_partition
 from girl.lab.memory import apart, peak
 from girl.lab.provenance import provenance
+from girl.lab.stand_in import make_stand_in
 from girl.methods.girl import GIRLSettings
-from girl.training.cached_batch import kept_batch, kept_part
+from girl.training.cached_batch import cached_batch, cached_part
+from girl.training.context import Context
 from girl.training.recipe import Recipe
-from girl.training.run import load_run, pretrain, save_embedding
+from girl.training.run import load_run, pretrain
+from girl.training.run_folder import save_embedding
 from girl.training.supervised import SupervisedRecipe
-from girl.training.train_on import train_on
+from girl.training.supervised_run import train_on_split
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 
@@ -83,10 +86,10 @@ def classifier_recipe(nodes: int) -> SupervisedRecipe:
 def seen(name: str) -> tuple[NodeDataset, Batch, Batch]:
     """The dataset, its graph, and the part that training sees."""
     found = datasets.load(name)
-    whole = kept_batch(found.data, girl_recipe(found.data.num_nodes).encoder)
+    whole = cached_batch(found.data, girl_recipe(found.data.num_nodes).encoder)
     part = whole
     if found.inductive:
-        part = kept_part(whole, splits.get(found.protocols[0]).split(found, 0).train)
+        part = cached_part(whole, splits.get(found.protocols[0]).split(found, 0).train)
     return found, whole, part
 
 
@@ -115,7 +118,7 @@ def epoch(name: str, folder: Path) -> dict[str, Any]:
     """An epoch of GIRL; its own time is that of the steps, without what is prepared before."""
     _, _, part = seen(name)
     recipe = girl_recipe(part.num_nodes)
-    run = pretrain(part, recipe, out=folder / RUN, resume="never")
+    run = pretrain(part, recipe, Context(folder=folder / RUN, resume="never"))
     loss = recipe.method
     assert isinstance(loss, GIRLSettings)
     columns = len(loss.targets) * min(loss.target_rank, part.x.shape[1])
@@ -140,8 +143,8 @@ def batches(name: str) -> dict[str, Any]:
 def supervised(name: str, folder: Path) -> dict[str, Any]:
     """An epoch of a classifier with KR on its layers, and a look at the validation nodes."""
     found = datasets.load(name)
-    run, scores = train_on(found, splits.get(found.protocols[0]), 0, classifier_recipe(found.data.num_nodes))
-    return {"epoch_seconds": run.history.seconds, "val": scores["val"]}
+    run = train_on_split(found, splits.get(found.protocols[0]), 0, classifier_recipe(found.data.num_nodes))
+    return {"epoch_seconds": run.history.seconds, "val": run.scores["val"]}
 
 
 def embedding(name: str, folder: Path) -> dict[str, Any]:
@@ -237,9 +240,9 @@ def main() -> None:
             shutil.rmtree(folder / "data" / kept, ignore_errors=True)
     try:
         for name in arguments.datasets:
-            if store.at_hand(find(name), folder / "data", None) == "download":
+            if availability(find(name), folder / "data", None) == "download":
                 print(f"{name}: making the stand-in", flush=True)
-                datasets.make_stand_in(name, scale=0.002 if quick else 1.0)
+                make_stand_in(name, scale=0.002 if quick else 1.0)
             row = known[name] if arguments.stages else {"dataset": name, "stages": {}}
             result["unfinished"] = row
             for stage in arguments.stages or STAGES:

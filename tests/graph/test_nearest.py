@@ -21,5 +21,5 @@ def test_edges_join_rows_of_which_one_is_among_the_others_nearest(form):
 
 def test_few_rows_are_all_joined_and_no_neighbor_is_refused():
     assert nearest_neighbors(np.eye(3), 10).tolist() == [[0, 0, 1, 1, 2, 2], [1, 2, 0, 2, 0, 1]]
-    with pytest.raises(InputError, match="neighbours: given 0, expected at least 1"):
+    with pytest.raises(InputError, match="neighbors: given 0, expected at least 1"):
         nearest_neighbors(np.eye(3), 0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +10,13 @@ import pymetis
 import torch
 from torch import Tensor
 
-from girl.datasets.cache import cache_root
+from girl import store
 from girl.errors import InputError
-from girl.files import replacing
+from girl.files import cache_root
 from girl.graph.graph import Graph
 
 #: Graphs of fewer nodes are not cached: they are partitioned in less than a second.
-KEPT = 50_000
+MIN_CACHED_NODES = 50_000
 
 #: Entries of the adjacency matrix that METIS gets, about: it needs some 100 bytes for each in its coarser graphs. Of a
 #: larger graph it gets a sample. With half of the edges, one to four percent fewer edges lie within parts.
@@ -106,32 +104,19 @@ def pair_hash(u: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def cached_partition(graph: Graph, parts: int, seed: int = 0, folder: Path | None = None) -> Tensor:
-    """As :func:`partition`, kept in the cache: a large graph takes METIS a minute, and the same cut serves every run.
+    """As :func:`partition`, cached: METIS needs a minute for a large graph, and every run uses the same partition.
 
     Args:
-        graph: what is cut.
+        graph: the graph to cut.
         parts: into how many.
         seed: of METIS.
-        folder: the cache, by default ``clusters`` where datasets are kept. A file that cannot be read is made anew.
+        folder: the cache, by default ``partitions`` in the cache folder. A damaged file is made again.
     """
-    if graph.num_nodes < KEPT:
+    if graph.num_nodes < MIN_CACHED_NODES:
         return partition(graph, parts, seed)
-    key = zlib.crc32(graph.adjacency.crow_indices().cpu().numpy().data)
-    key = zlib.crc32(graph.adjacency.col_indices().cpu().contiguous().numpy().data, key)
-    path = (folder or cache_root() / "clusters") / f"{graph.num_nodes}-{key:08x}-{parts}-{seed}.npy"
-    try:
-        found = torch.from_numpy(np.load(path, allow_pickle=False).astype(np.int64))
-        if found.shape == (graph.num_nodes,) and int(found.min()) == 0 and int(found.max()) < parts:
-            return found
-    except (OSError, ValueError, EOFError):
-        pass
-    found = partition(graph, parts, seed)
-    try:
-        with replacing(path) as beside, beside.open("wb") as file:
-            np.save(file, found.numpy().astype(np.int32))
-    except OSError as error:  # a full disk costs the next run a minute, not this one its life
-        warnings.warn(f"{path}: the cut of the graph could not be kept ({error.strerror})", stacklevel=2)
-    return found
+    key = store.fingerprint(graph.adjacency.crow_indices(), graph.adjacency.col_indices(), parts, seed)
+    path = (folder or cache_root() / "partitions") / f"{graph.num_nodes}-{key}.safetensors"
+    return store.cached(path, lambda: ({"part": partition(graph, parts, seed).int()}, None))[0]["part"].long()
 
 
 def nodes_by_part(part: Tensor) -> list[Tensor]:
