@@ -30,7 +30,7 @@ import torch
 
 from girl import datasets, splits
 from girl.api.embed import recipe_for
-from girl.datasets import cache as store
+from girl.datasets.cache import availability
 from girl.datasets.dataset import NodeDataset
 from girl.datasets.registry import find
 from girl.evaluation.probe import probe
@@ -39,8 +39,9 @@ from girl.graph.batch import Batch
 from girl.graph.partition import cached_partition
 from girl.lab.memory import apart, peak
 from girl.lab.provenance import provenance
+from girl.lab.stand_in import make_stand_in
 from girl.methods.girl import GIRLSettings
-from girl.training.cached_batch import kept_batch, kept_part
+from girl.training.cached_batch import cached_batch, cached_part
 from girl.training.context import Context
 from girl.training.recipe import Recipe
 from girl.training.run import load_run, pretrain
@@ -85,10 +86,10 @@ def classifier_recipe(nodes: int) -> SupervisedRecipe:
 def seen(name: str) -> tuple[NodeDataset, Batch, Batch]:
     """The dataset, its graph, and the part that training sees."""
     found = datasets.load(name)
-    whole = kept_batch(found.data, girl_recipe(found.data.num_nodes).encoder)
+    whole = cached_batch(found.data, girl_recipe(found.data.num_nodes).encoder)
     part = whole
     if found.inductive:
-        part = kept_part(whole, splits.get(found.protocols[0]).split(found, 0).train)
+        part = cached_part(whole, splits.get(found.protocols[0]).split(found, 0).train)
     return found, whole, part
 
 
@@ -239,9 +240,9 @@ def main() -> None:
             shutil.rmtree(folder / "data" / kept, ignore_errors=True)
     try:
         for name in arguments.datasets:
-            if store.at_hand(find(name), folder / "data", None) == "download":
+            if availability(find(name), folder / "data", None) == "download":
                 print(f"{name}: making the stand-in", flush=True)
-                datasets.make_stand_in(name, scale=0.002 if quick else 1.0)
+                make_stand_in(name, scale=0.002 if quick else 1.0)
             row = known[name] if arguments.stages else {"dataset": name, "stages": {}}
             result["unfinished"] = row
             for stage in arguments.stages or STAGES:

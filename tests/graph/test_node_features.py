@@ -5,7 +5,6 @@ import torch
 
 from girl.graph.graph import Graph
 from girl.graph.node_features import NORMALIZATIONS, SIZES, NodeFeatures, num_extra_columns
-from girl.graph.reweighted import ReweightedFeatures
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def test_normalised_rows_have_the_promised_size(x):
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_sizes_stand_beside_rows_of_one_length(x, form):
+def test_sized_rows_have_one_length_and_their_size_in_a_column(x, form):
     def made(rows):
         return NodeFeatures.from_tensor(rows if form == "dense" else rows.to_sparse_csr(), "sized").dense()
 
@@ -72,7 +71,7 @@ def test_dropout_keeps_the_mean_and_the_transpose(form):
 
 
 @pytest.mark.parametrize("normalise", ["none", "l2", "zscore"])
-def test_averages_over_neighbours_are_those_of_the_written_out_features(normalise):
+def test_aggregates_are_those_of_the_dense_features(normalise):
     torch.manual_seed(0)
     x = torch.where(torch.rand(20, 6) < 0.3, 1.0, 0.0)
     rows = Graph.from_edges(torch.randint(20, (2, 50)), 20).mean.rows(torch.tensor([3, 3, 7]))
@@ -82,7 +81,7 @@ def test_averages_over_neighbours_are_those_of_the_written_out_features(normalis
 
 
 @pytest.mark.parametrize("normalise", list(NORMALIZATIONS))
-def test_hidden_rows_and_columns_are_the_same_in_both_forms(x, normalise):
+def test_masked_rows_and_columns_are_the_same_in_both_forms(x, normalise):
     d = 12 + num_extra_columns(normalise)
     w, nodes = torch.randn(d, 5), torch.tensor([3, 7])
     token = torch.randn(d, requires_grad=True)
@@ -105,11 +104,19 @@ def test_hidden_rows_and_columns_are_the_same_in_both_forms(x, normalise):
         assert thin.mask_columns(0.0) is thin
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_weighed_columns_pass_gradients(x, sparse):
-    weight, w = torch.rand(12, requires_grad=True), torch.randn(12, 5)
-    form = ReweightedFeatures(NodeFeatures.from_tensor(x.to_sparse_csr() if sparse else x), weight)
-    torch.testing.assert_close(form @ w, (x * weight) @ w)
-    (slope,) = torch.autograd.grad((form @ w).square().sum(), weight)
-    (expected,) = torch.autograd.grad(((x * weight) @ w).square().sum(), weight)
-    torch.testing.assert_close(slope, expected)
+@pytest.mark.parametrize("normalise", ["none", "zscore"])
+def test_a_token_survives_what_follows(x, normalise):
+    """Dropout and masked columns leave the token in place of masked rows, and aggregates see it."""
+    nodes, token = torch.tensor([3, 7]), torch.arange(12.0)
+    masked = NodeFeatures.from_tensor(x.to_sparse_csr(), normalise).mask_rows(nodes, token)
+    generator = torch.Generator().manual_seed(0)
+    for features in (masked, masked.dropout(0.5, generator), masked.mask_columns(0.5, generator), masked.to("cpu")):
+        torch.testing.assert_close(features.dense()[nodes], token.expand(2, 12))
+        mean = Graph.from_edges(torch.tensor([[3, 7], [0, 0]]), 30).mean.rows(torch.tensor([0]))
+        torch.testing.assert_close(features.aggregate(mean), token.unsqueeze(0))
+
+
+def test_ids_are_columns_that_no_two_nodes_share():
+    assert NodeFeatures.from_tensor(torch.eye(4).to_sparse_csr()).is_ids
+    assert not NodeFeatures.from_tensor(torch.tensor([[1.0, 0], [1, 0]]).to_sparse_csr()).is_ids
+    assert not NodeFeatures.from_tensor(torch.eye(4)).is_ids

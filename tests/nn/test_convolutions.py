@@ -30,7 +30,7 @@ def theirs(ours):
                 near, own = (
                     (other.lin_rel, other.lin_root) if isinstance(ours, GraphConv) else (other.lin_l, other.lin_r)
                 )
-                near.weight.copy_(ours.neighbors.weight.T)
+                near.weight.copy_(ours.linear.weight.T)
                 own.weight.copy_(ours.root.weight.T)
                 near.bias.copy_(ours.root.bias)
             case MLP():
@@ -46,7 +46,7 @@ def theirs(ours):
             case GIN():
                 mlp = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8))
                 other = pyg.GINConv(mlp, eps=ours.epsilon.item())  # resets the weights it is given
-                mlp[0].weight.copy_(ours.first.weight.T)
+                mlp[0].weight.copy_(ours.linear.weight.T)
                 mlp[0].bias.copy_(ours.bias)
                 mlp[2].weight.copy_(ours.second.weight.T)
                 mlp[2].bias.copy_(ours.second.bias)
@@ -58,9 +58,9 @@ def theirs(ours):
                 other.bias.copy_(ours.bias)
             case GATv2():
                 other = pyg.GATv2Conv(6, 4, heads=2)
-                other.lin_l.weight.copy_(ours.source.weight.T)
+                other.lin_l.weight.copy_(ours.linear.weight.T)
                 other.lin_r.weight.copy_(ours.target.weight.T)
-                other.lin_l.bias.copy_(ours.source.bias)
+                other.lin_l.bias.copy_(ours.linear.bias)
                 other.lin_r.bias.copy_(ours.target.bias)
                 other.att.copy_(ours.attention.unsqueeze(0))
                 other.bias.copy_(ours.bias)
@@ -77,14 +77,14 @@ def layer(conv):
 
 
 @pytest.mark.parametrize("conv", list(CONVS))
-def test_equals_torch_geometric(conv, problem):
+def test_layers_equal_those_of_torch_geometric(conv, problem):
     x, edges, graph = problem
     ours = layer(conv)
     torch.testing.assert_close(ours(x, graph), theirs(ours)(x, edges), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("conv", list(CONVS))
-def test_a_neighbour_of_weight_two_is_heard_twice(conv, problem):
+def test_a_neighbor_of_weight_two_counts_as_two_neighbors(conv, problem):
     x, edges, graph = problem
     double = (edges[0] + edges[1]) % 3 == 0  # the same for both directions
     copies = torch.cat([edges, edges[:, double]], dim=1)
@@ -113,3 +113,15 @@ def test_some_rows_are_rows_of_all_with_the_same_gradient(conv, form, problem):
     expected = torch.autograd.grad((whole * weight).sum(), list(ours.parameters()))
     torch.testing.assert_close(some, whole, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("conv", list(CONVS))
+@pytest.mark.parametrize("form", ["dense", "features"])
+def test_columns_of_the_messages_are_computed_alone(conv, form, problem):
+    x, _, graph = problem
+    x = x if form == "dense" else NodeFeatures.from_tensor(x)
+    ours = layer(conv)
+    messages = ours.sources(x, graph)
+    parts = [ours.sources(x, graph, slice(start, start + 2)) for start in range(0, messages.shape[1], 2)]
+    torch.testing.assert_close(torch.cat(parts, 1), messages)
+    assert ours.passes_on(x) == (form == "dense" and messages is x)

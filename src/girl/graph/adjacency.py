@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.kernel.sparse import csr
+from girl.kernel.sparse import csr, index_dtype
 
 
 def check_edge_index(edge_index: Any, num_nodes: int) -> None:
@@ -31,21 +31,16 @@ def check_edge_index(edge_index: Any, num_nodes: int) -> None:
                 raise InputError(f"edge_index: given node {node}, expected 0 to {num_nodes - 1}")
 
 
-def index_dtype(*sizes: int) -> torch.dtype:
-    """The integer type for a matrix of these many rows, columns and entries: 32 bits if they suffice."""
-    return torch.int32 if max(sizes) < 2**31 else torch.int64
-
-
 def unique_edges(
-    edge_index: NDArray[Any], num_nodes: int, directed: bool, edge_weight: NDArray[Any] | None = None
+    source: NDArray[Any], target: NDArray[Any], num_nodes: int, directed: bool, edge_weight: NDArray[Any] | None = None
 ) -> scipy.sparse.csr_matrix:
     """Every edge once, as a scipy matrix with an entry at (source, target), by the rule of :func:`build_adjacency`.
 
     Undirected edges have source < target. Without weights the entries are ones. Counting, as scipy does it, is faster
     than sorting and needs less memory.
     """
-    kind = np.int32 if index_dtype(edge_index.shape[1], num_nodes) == torch.int32 else np.int64
-    source, target = edge_index.astype(kind, copy=False)
+    kind = np.int32 if index_dtype(len(source), num_nodes) == torch.int32 else np.int64
+    source, target = source.astype(kind, copy=False), target.astype(kind, copy=False)
     values = np.ones(len(source), np.int8) if edge_weight is None else edge_weight
     if (loops := source == target).any():
         source, target, values = source[~loops], target[~loops], values[~loops]
@@ -79,7 +74,8 @@ def build_adjacency(
     check_edge_index(edge_index, num_nodes)
     if edge_index.device.type == "cpu":
         weight = None if edge_weight is None else edge_weight.detach().double().numpy()
-        edges = unique_edges(edge_index.numpy(), num_nodes, directed, weight)
+        source, target = edge_index.numpy()
+        edges = unique_edges(source, target, num_nodes, directed, weight)
         edges = edges.T.tocsr() if directed else edges + edges.T
         crow, col, values = (torch.from_numpy(part) for part in (edges.indptr, edges.indices, edges.data))
     else:

@@ -10,27 +10,21 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.graph.graph import Graph
-from girl.graph.message_graph import MessageGraph
+from girl.graph.graph import Graph, MessageGraph
 
 
 class SumOverAll:
-    """The matrix z ↦ scale · (Σ_j z_j + diagonal · z_i), for all rows or for those of ``index``."""
+    """The matrix z ↦ scale · (Σ_j z_j + diagonal · z_i), or its rows ``index``."""
 
     def __init__(self, num_nodes: int, scale: float, diagonal: float, index: Tensor | None = None) -> None:
-        self.num_nodes, self.scale, self.diagonal, self.index = num_nodes, scale, diagonal, index
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return (self.num_nodes if self.index is None else self.index.numel()), self.num_nodes
+        self.scale, self.diagonal, self.index = scale, diagonal, index
+        self.shape = num_nodes if index is None else index.numel(), num_nodes
 
     def rows(self, index: Tensor) -> SumOverAll:
-        """The rows ``index``."""
-        return SumOverAll(self.num_nodes, self.scale, self.diagonal, index if self.index is None else self.index[index])
+        index = index if self.index is None else self.index[index]
+        return SumOverAll(self.shape[1], self.scale, self.diagonal, index)
 
     def __matmul__(self, z: Tensor) -> Tensor:
-        """The product with z (n × k), differentiable."""
         total = z.sum(0, keepdim=True)
         if not self.diagonal:
             return (self.scale * total).expand(self.shape[0], -1)
@@ -41,34 +35,20 @@ class FullyAdjacentGraph(MessageGraph):
     """Edges between all pairs of nodes, for layers that take a mean, a sum or the GCN matrix."""
 
     def __init__(self, num_nodes: int, device: torch.device | str = "cpu") -> None:
-        self._num_nodes, self._device = num_nodes, torch.device(device)
-
-    @property
-    def num_nodes(self) -> int:
-        """N."""
-        return self._num_nodes
-
-    @property
-    def device(self) -> torch.device:
-        """The device of the nodes' rows."""
-        return self._device
-
-    @property
-    def mean(self) -> SumOverAll:
-        """The mean over all other nodes; zero if there are none."""
-        return SumOverAll(self.num_nodes, 1 / (self.num_nodes - 1) if self.num_nodes > 1 else 0.0, -1.0)
+        self.num_nodes, self.device = num_nodes, torch.device(device)
 
     @property
     def sum(self) -> SumOverAll:
-        """The sum over all other nodes."""
-        return SumOverAll(self.num_nodes, 1.0, -1.0)
+        return SumOverAll(self.num_nodes, 1.0, -1.0)  # over all others
+
+    @property
+    def mean(self) -> SumOverAll:
+        return SumOverAll(self.num_nodes, 1 / (self.num_nodes - 1) if self.num_nodes > 1 else 0.0, -1.0)
 
     @property
     def gcn(self) -> SumOverAll:
-        """The mean over all nodes: with its self-loop every node has degree n."""
-        return SumOverAll(self.num_nodes, 1 / self.num_nodes, 0.0)
+        return SumOverAll(self.num_nodes, 1 / self.num_nodes, 0.0)  # with its self-loop every node has degree n
 
     @property
     def with_self_loops(self) -> Graph:
-        """Attention would need every edge."""
         raise InputError("conv: a layer of attention weighs every edge, and a complete graph has n² of them")

@@ -3,13 +3,39 @@ r"""A graph, with the matrices that message passing multiplies with; each is com
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from girl.graph.adjacency import build_adjacency, index_dtype
-from girl.graph.message_graph import MessageGraph
-from girl.kernel.sparse import SparseMatrix, csr, submatrix, take_rows
+from girl.graph.adjacency import build_adjacency
+from girl.graph.propagate import propagate
+from girl.kernel.sparse import LinearMap, SparseMatrix, csr, index_dtype, submatrix, take_rows
+
+
+class MessageGraph:
+    """What message-passing layers may ask of a graph. A subclass has only those of the matrices that it supports."""
+
+    num_nodes: int
+    device: torch.device
+    weighted = False
+
+    if TYPE_CHECKING:  # not at run time: a matrix that a subclass does not define is an AttributeError
+
+        @property
+        def sum(self) -> LinearMap: ...
+        @property
+        def mean(self) -> LinearMap: ...
+        @property
+        def gcn(self) -> LinearMap: ...
+        @property
+        def with_self_loops(self) -> Graph: ...
+
+    def propagate(
+        self, x: Tensor, teleport: float, steps: int, *, transpose: bool = False, rows: Tensor | None = None
+    ) -> Tensor:
+        """Personalised PageRank of the columns of x (n × k) with the GCN matrix: see :mod:`girl.graph.propagate`."""
+        return propagate(self.gcn, x, teleport, steps, transpose=transpose, rows=rows)
 
 
 class Graph(MessageGraph):
@@ -21,8 +47,9 @@ class Graph(MessageGraph):
 
     def __init__(self, adjacency: Tensor, symmetric: bool, weighted: bool = False) -> None:
         self.adjacency = adjacency  # n × n, CSR of weights, or of ones
-        self.symmetric = symmetric
-        self.weighted = weighted
+        self.symmetric, self.weighted = symmetric, weighted
+        self.num_nodes, self.device = adjacency.shape[0], adjacency.device
+        self.shape = self.num_nodes, self.num_nodes
 
     @classmethod
     def from_edges(
@@ -31,21 +58,6 @@ class Graph(MessageGraph):
         """From edges source → target (2 × m), by the rules of :func:`~girl.graph.adjacency.build_adjacency`."""
         adjacency = build_adjacency(edge_index, num_nodes, directed, edge_weight)
         return cls(adjacency, symmetric=not directed, weighted=edge_weight is not None)
-
-    @property
-    def num_nodes(self) -> int:
-        """N."""
-        return self.adjacency.shape[0]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """N and n."""
-        return self.num_nodes, self.num_nodes
-
-    @property
-    def device(self) -> torch.device:
-        """The device of the graph's tensors."""
-        return self.adjacency.device
 
     @cached_property
     def degree(self) -> Tensor:
@@ -168,6 +180,10 @@ class Graph(MessageGraph):
     def num_undirected(self) -> int:
         """How many different values :attr:`undirected_id` has."""
         return int(self.undirected_id.max()) + 1 if self.undirected_id.numel() else 0
+
+    def undirected(self) -> Graph:
+        """The graph with every edge in both directions, and without weights."""
+        return self if self.symmetric and not self.weighted else Graph.from_edges(self.edge_index, self.num_nodes)
 
     def adjacency_rows(self, nodes: Tensor) -> Tensor:
         """The rows ``nodes`` of the adjacency matrix: their in-neighbours."""

@@ -2,12 +2,13 @@ r"""Node features as a linear map: dense, or sparse with terms of rank one that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
-from girl.kernel.sparse import SparseMatrix, csr, take_rows
+from girl.kernel.sparse import SparseMatrix, csr
 
 Normalization = Literal["none", "l2", "sized", "sum", "zscore"]
 NORMALIZATIONS = get_args(Normalization)
@@ -22,8 +23,9 @@ _TINY = 1e-12
 class NodeFeatures:
     r"""X (n × d): a dense tensor, or :math:`S + c\,1^\top + m\,t^\top` with S sparse.
 
-    A network's first layer needs X only in products XW. In the second form a sparse X is never written out: c (n × 1)
-    standardises its rows, and the mask m (n × 1, zeros and ones) puts the token t (d) in place of masked rows.
+    A network's first layer needs X only in products XW. In the second form a sparse X is never written out: the
+    ``offset`` c (n × 1) standardises its rows, and the mask m (n × 1, zeros and ones) puts the token t (d) in place of
+    masked rows.
     """
 
     def __init__(
@@ -34,10 +36,10 @@ class NodeFeatures:
         token: tuple[Tensor, Tensor] | None = None,
     ) -> None:
         assert (dense is None) != (sparse is None)
-        self._dense = dense
-        self.sparse = sparse
-        self.offset = offset
-        self._token = token
+        self._dense, self.sparse, self.offset, self._token = dense, sparse, offset, token
+        values = dense if sparse is None else sparse
+        assert values is not None
+        self.shape: tuple[int, int] = (values.shape[0], values.shape[1])
 
     @classmethod
     def from_tensor(cls, x: Tensor, normalization: Normalization = "none") -> NodeFeatures:
@@ -53,35 +55,34 @@ class NodeFeatures:
         x = x.to_sparse_csr()
         if normalization == "sized":
             return cls.from_tensor(_add_sizes(x), "l2")
-        values = x.values().to(torch.float32)
+        values, row = x.values().to(torch.float32), _row_of_entries(x)
         n, d = x.shape
-        row = _row_of_entries(x)
-        squares = torch.zeros(n, device=x.device).index_add_(0, row, values.square())
-        offset = None
+        zeros, offset = torch.zeros(n, device=x.device), None
+        squares = zeros.index_add(0, row, values.square())
         if normalization == "l2":
             values = values * (d**0.5 / squares.sqrt().clamp(min=_TINY))[row]
         elif normalization == "sum":
-            sums = torch.zeros(n, device=x.device).index_add_(0, row, values.abs())
-            values = values / sums.clamp(min=_TINY)[row]
+            values = values / zeros.index_add(0, row, values.abs()).clamp(min=_TINY)[row]
         elif normalization == "zscore":
-            mean = torch.zeros(n, device=x.device).index_add_(0, row, values) / d
+            mean = zeros.index_add(0, row, values) / d
             std = (squares / d - mean.square()).clamp(min=0).sqrt()
             scale = torch.where(std > _TINY, 1 / std.clamp(min=_TINY), 0.0)
-            values = values * scale[row]
-            offset = (-mean * scale).unsqueeze(1)
+            values, offset = values * scale[row], (-mean * scale).unsqueeze(1)
         return cls(sparse=SparseMatrix(csr(x.crow_indices(), x.col_indices(), values, (n, d))), offset=offset)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """N and d."""
-        if self._dense is not None:
-            return self._dense.shape[0], self._dense.shape[1]
-        return self._sparse.shape
+    def _values(self) -> Tensor:
+        """The dense tensor, or the entries of S."""
+        return self._dense if self._dense is not None else self._sparse.values
+
+    @property
+    def _sparse(self) -> SparseMatrix:
+        assert self.sparse is not None
+        return self.sparse
 
     @property
     def device(self) -> torch.device:
-        """The device of the features."""
-        return self._dense.device if self._dense is not None else self._sparse.values.device
+        return self._values.device
 
     @property
     def tensors(self) -> list[Tensor]:
@@ -93,14 +94,9 @@ class NodeFeatures:
         return tensors if self.offset is None else [*tensors, self.offset]
 
     @property
-    def _sparse(self) -> SparseMatrix:
-        assert self.sparse is not None
-        return self.sparse
-
-    @property
     def is_ids(self) -> bool:
         """Whether no column is shared by two nodes: such features name nodes, and say nothing about them."""
-        return self.sparse is not None and bool((self.sparse.transpose.crow_indices().diff() <= 1).all())
+        return self.sparse is not None and bool((self.sparse.tensor.col_indices().bincount() <= 1).all())
 
     def __matmul__(self, weight: Tensor) -> Tensor:
         """X W (n × k), differentiable in W."""
@@ -121,32 +117,22 @@ class NodeFeatures:
         product = self._sparse.t_matmul(z)
         if self.offset is not None:
             product = product + self.offset.T @ z
-        if self._token is not None:
-            mask, token = self._token
-            product = product + token.unsqueeze(1) * (mask.T @ z)
-        return product
+        return product if self._token is None else product + self._token[1].unsqueeze(1) * (self._token[0].T @ z)
 
     def rows(self, nodes: Tensor) -> NodeFeatures:
         """The features of ``nodes``."""
-        if self._dense is not None:
-            return NodeFeatures(dense=self._dense[nodes])
-        return NodeFeatures(
-            sparse=self._sparse.rows(nodes),
-            offset=None if self.offset is None else self.offset[nodes],
-            token=None if self._token is None else (self._token[0][nodes], self._token[1]),
-        )
+        return self._map(lambda x: x[nodes], lambda x: x.rows(nodes))
 
     def dense(self, nodes: Tensor | None = None) -> Tensor:
         """The features of ``nodes`` (or all) as a dense tensor."""
+        if nodes is not None:
+            return self.rows(nodes).dense() if self._dense is None else self._dense[nodes]
         if self._dense is not None:
-            return self._dense if nodes is None else self._dense[nodes]
-        out = (self._sparse.tensor if nodes is None else take_rows(self._sparse.tensor, nodes)).to_dense()
+            return self._dense
+        out = self._sparse.tensor.to_dense()
         if self.offset is not None:
-            out += self.offset if nodes is None else self.offset[nodes]
-        if self._token is not None:
-            mask, token = self._token
-            out = out + (mask if nodes is None else mask[nodes]) * token
-        return out
+            out += self.offset
+        return out if self._token is None else out + self._token[0] * self._token[1]
 
     def aggregate(self, matrix: SparseMatrix) -> Tensor:
         """A X as a dense tensor, for a sparse A with few rows, such as means over neighbours. X stays sparse."""
@@ -164,24 +150,23 @@ class NodeFeatures:
         """
         if not rate:
             return self
-        values = self._dense if self._dense is not None else self._sparse.values
-        keep = torch.rand(values.shape, generator=generator, device=self.device) >= rate
-        return self._with_values(values * keep / (1 - rate))
+        keep = torch.rand(self._values.shape, generator=generator, device=self.device) >= rate
+        return self._with_values(self._values * keep / (1 - rate))
 
     def mask_columns(self, rate: float, generator: torch.Generator | None = None) -> NodeFeatures:
         """Columns set to zero for all nodes, each with probability ``rate``. Of sparse features, only S is."""
         if not rate:
             return self
         keep = (torch.rand(self.shape[1], generator=generator, device=self.device) >= rate).float()
-        if self._dense is not None:
-            return self._with_values(self._dense * keep)
-        return self._with_values(self._sparse.values * keep[self._sparse.tensor.col_indices()])
+        return self._with_values(
+            self._values * (keep if self.sparse is None else keep[self.sparse.tensor.col_indices()])
+        )
 
     def _with_values(self, values: Tensor) -> NodeFeatures:
         """The same features with another dense tensor, or with other entries of S."""
-        if self._dense is not None:
+        if self.sparse is None:
             return NodeFeatures(dense=values)
-        return NodeFeatures(sparse=self._sparse.with_values(values), offset=self.offset, token=self._token)
+        return NodeFeatures(sparse=self.sparse.with_values(values), offset=self.offset, token=self._token)
 
     def mask_rows(self, nodes: Tensor, token: Tensor | None = None) -> NodeFeatures:
         """The rows of ``nodes`` set to ``token`` (d), through which gradients flow, or to zero."""
@@ -198,14 +183,18 @@ class NodeFeatures:
         )
 
     def to(self, device: torch.device | str) -> NodeFeatures:
-        """The features on another device."""
+        moved = self._map(lambda x: x.to(device), lambda x: x.to(device))
+        if moved._token is not None:
+            moved._token = moved._token[0], moved._token[1].to(device)
+        return moved
+
+    def _map(self, dense: Callable[[Tensor], Tensor], sparse: Callable[[SparseMatrix], SparseMatrix]) -> NodeFeatures:
+        """The features with a function applied to everything that has a row for each node."""
         if self._dense is not None:
-            return NodeFeatures(dense=self._dense.to(device))
-        return NodeFeatures(
-            sparse=self._sparse.to(device),
-            offset=None if self.offset is None else self.offset.to(device),
-            token=None if self._token is None else (self._token[0].to(device), self._token[1].to(device)),
-        )
+            return NodeFeatures(dense=dense(self._dense))
+        offset = None if self.offset is None else dense(self.offset)
+        token = None if self._token is None else (dense(self._token[0]), self._token[1])
+        return NodeFeatures(sparse=sparse(self._sparse), offset=offset, token=token)
 
 
 def num_extra_columns(normalization: Normalization) -> int:

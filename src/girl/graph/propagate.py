@@ -23,6 +23,7 @@ BLOCK_BYTES = 1 << 20
 BLOCK_COLUMNS = 16
 
 Array = np.ndarray[Any, Any]
+Function = Callable[[Array], Array]
 
 
 def propagate(
@@ -49,7 +50,7 @@ def propagate(
         remainder: if False the last term has the factor α as well: the series is cut off after :math:`A^K`.
     """
     if steps and x.device.type == "cpu" and isinstance(matrix, SparseMatrix):
-        return _Propagate.apply(x, matrix, teleport, steps, transpose, rows, remainder)
+        return _propagate_on_cpu(matrix, x, teleport, steps, transpose, rows, remainder)
     z = x if remainder else teleport * x
     for _ in range(steps):
         if transpose:
@@ -61,77 +62,59 @@ def propagate(
     return z if rows is None else z[rows]
 
 
-class _Propagate(torch.autograd.Function):
-    """Rows of P x on the CPU, with P a polynomial of A. Blocks of columns go through all steps, in the cache."""
+def _propagate_on_cpu(
+    matrix: SparseMatrix, x: Tensor, teleport: float, steps: int, transpose: bool, rows: Tensor | None, remainder: bool
+) -> Tensor:
+    """Rows of P x, with P a polynomial of A; the gradient is Pᵀ of that of the rows."""
+    forms = (matrix.scipy_transpose, matrix.as_scipy) if transpose else (matrix.as_scipy, matrix.scipy_transpose)
+    a, a_transpose = (form * (1 - teleport) for form in forms)
+    index = None if rows is None else rows.numpy()
+    a_rows = None if index is None else a[index]  # the last step forward and the first step backward need no others
 
-    @staticmethod
-    def forward(
-        ctx: Any,
-        x: Tensor,
-        matrix: SparseMatrix,
-        teleport: float,
-        steps: int,
-        transpose: bool,
-        rows: Tensor | None,
-        remainder: bool,
-    ) -> Tensor:
-        ctx.arguments = matrix, teleport, steps, transpose, rows, remainder
-        scaled = (matrix.scipy_transpose if transpose else matrix.as_scipy) * (1 - teleport)
-        if rows is None:
-            return _by_columns(x, x.shape[0], lambda part: _iterate(scaled, part, teleport, steps, remainder))
-        index = rows.numpy()
-        last = scaled[index]
+    def forward(x: Array) -> Array:
+        restart = teleport * x
+        z = x if remainder else restart
+        if a_rows is None:
+            return _iterate(a, z, restart, steps)
+        return a_rows @ _iterate(a, z, restart, steps - 1) + restart[index]
 
-        def propagate_rows(part: Array) -> Array:
-            z = last @ _iterate(scaled, part, teleport, steps - 1, remainder)
-            z += teleport * part[index]
-            return z
+    def backward(grad: Array) -> Array:
+        restart = teleport * grad
+        z = grad if remainder else restart
+        if a_rows is None:
+            return _iterate(a_transpose, z, restart, steps)
+        count = len(grad)
+        ones = np.ones(count, grad.dtype)
+        restart = scipy.sparse.csc_matrix((ones, index, np.arange(count + 1)), shape=(len(x), count)) @ restart
+        return _iterate(a_transpose, a_rows.T @ z + restart, restart, steps - 1)
 
-        return _by_columns(x, len(index), propagate_rows)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """Pᵀ of the gradient, which is zero at the rows that were not asked for."""
-        matrix, teleport, steps, transpose, rows, remainder = ctx.arguments
-        n = matrix.shape[0]
-        scaled = (matrix.as_scipy if transpose else matrix.scipy_transpose) * (1 - teleport)
-        if rows is None:
-            gradient = _by_columns(grads[0], n, lambda part: _iterate(scaled, part, teleport, steps, remainder))
-            return gradient, *(None,) * 6
-        index = rows.numpy()
-        # The first step starts from the wanted rows alone: the zeros of the others are not multiplied.
-        first = ((matrix.scipy_transpose if transpose else matrix.as_scipy) * (1 - teleport))[index].T
-        ones = np.ones(len(index), dtype=scaled.dtype)
-        scatter = scipy.sparse.csc_matrix((ones, index, np.arange(len(index) + 1)), shape=(n, len(index)))
-
-        def propagate_back(part: Array) -> Array:
-            x = scatter @ part
-            z = first @ part
-            if not remainder:
-                z *= teleport
-            x *= teleport
-            z += x
-            for _ in range(steps - 1):
-                z = scaled @ z
-                z += x
-            return z
-
-        return _by_columns(grads[0], n, propagate_back), *(None,) * 6
+    return _ByColumns.apply(x, forward, backward, len(x) if rows is None else len(rows))
 
 
-def _iterate(scaled: Any, x: Array, teleport: float, steps: int, remainder: bool) -> Array:
-    """``steps`` of the iteration, with ``scaled`` = (1 - α) A."""
-    restart = teleport * x
-    z = x if remainder else restart
+def _iterate(scaled: Any, z: Array, restart: Array, steps: int) -> Array:
+    """``steps`` of z ← (1 - α) A z + α x, with ``scaled`` = (1 - α) A and ``restart`` = α x."""
     for _ in range(steps):
         z = scaled @ z
         z += restart
     return z
 
 
-def _by_columns(x: Tensor, num_rows: int, function: Callable[[Array], Array]) -> Tensor:
-    """A function that treats each column of x alone, applied to blocks of columns by all threads."""
+class _ByColumns(torch.autograd.Function):
+    """A linear function that treats each column alone, and its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, forward: Function, backward: Function, num_rows: int) -> Tensor:
+        ctx.arguments = backward, len(x)
+        return _by_columns(x, forward, num_rows)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return _by_columns(grads[0], *ctx.arguments), None, None, None
+
+
+def _by_columns(x: Tensor, function: Function, num_rows: int) -> Tensor:
+    """The function of blocks of columns, which go through all steps in the CPU's cache, shared by all threads."""
     n, width = x.shape
     values = x.detach().numpy()
     out = torch.empty(num_rows, width, dtype=x.dtype)

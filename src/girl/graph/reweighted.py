@@ -10,8 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from girl.graph.graph import Graph
-from girl.graph.message_graph import MessageGraph
+from girl.graph.graph import Graph, MessageGraph
 from girl.kernel.sparse import LinearMap, SparseMatrix, entries_of_rows
 
 #: Entries whose weight gradients are computed at a time.
@@ -26,11 +25,7 @@ class ReweightedMatrix:
 
     def __init__(self, matrix: SparseMatrix, weight: Tensor) -> None:
         self.matrix, self.weight = matrix, weight
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """N and m."""
-        return self.matrix.shape
+        self.shape = matrix.shape
 
     def __matmul__(self, z: Tensor) -> Tensor:
         """(A ∘ W) z (n × k)."""
@@ -74,39 +69,23 @@ class ReweightedGraph(MessageGraph):
     """A graph whose GCN matrix has a weight at each entry (edges and self-loops), applied after its normalisation."""
 
     def __init__(self, graph: Graph, weight: Tensor) -> None:
-        self._graph, self._weight = graph, weight
-
-    @property
-    def num_nodes(self) -> int:
-        """N."""
-        return self._graph.num_nodes
-
-    @property
-    def device(self) -> torch.device:
-        """The device of the graph's tensors."""
-        return self._graph.device
+        self.num_nodes, self.device = graph.num_nodes, graph.device
+        self._gcn = ReweightedMatrix(graph.gcn, weight)
 
     @property
     def gcn(self) -> ReweightedMatrix:
-        """The GCN matrix of the graph, times the weights."""
-        return ReweightedMatrix(self._graph.gcn, self._weight)
+        return self._gcn
 
 
 class ReweightedFeatures:
-    """Features X (n × d) with a weight w for each column: X diag(w)."""
+    """Features X (n × d) with a weight w for each column: X diag(w). Products are differentiable in the weights too."""
 
     def __init__(self, features: LinearMap, weight: Tensor) -> None:
         self._features, self._weight = features, weight
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """N and d."""
-        return self._features.shape
+        self.shape = features.shape
 
     def __matmul__(self, z: Tensor) -> Tensor:
-        """X diag(w) z (n × k), differentiable in the weights and in z."""
         return self._features @ (self._weight.unsqueeze(1) * z)
 
     def rows(self, index: Tensor) -> ReweightedFeatures:
-        """The rows ``index``."""
         return ReweightedFeatures(self._features.rows(index), self._weight)

@@ -6,7 +6,6 @@ import warnings
 from functools import cached_property
 from typing import Any, Protocol
 
-import numpy as np
 import scipy.sparse
 import torch
 from torch import Tensor
@@ -27,16 +26,15 @@ def csr(crow: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Te
         return torch.sparse_csr_tensor(crow, col, values, shape, check_invariants=False)
 
 
+def index_dtype(*sizes: int) -> torch.dtype:
+    """The integer type for a matrix of these many rows, columns and entries: 32 bits if they suffice."""
+    return torch.int32 if max(sizes) < 2**31 else torch.int64
+
+
 def to_scipy(x: Tensor) -> scipy.sparse.csr_matrix:
     """A CSR tensor on the CPU as a scipy matrix that shares the memory of its values."""
     parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
     return scipy.sparse.csr_matrix(parts, shape=tuple(x.shape))
-
-
-def from_scipy(x: scipy.sparse.csr_matrix) -> Tensor:
-    """A scipy CSR matrix as a CSR tensor that shares its memory, also that of the indices (32 or 64 bits)."""
-    crow, col, values = (torch.from_numpy(part) for part in (x.indptr, x.indices, x.data))
-    return csr(crow, col, values, (x.shape[0], x.shape[1]))
 
 
 def to_csr_or_dense(x: Any) -> Tensor:
@@ -55,11 +53,9 @@ def to_csr_or_dense(x: Any) -> Tensor:
 
 def slice_rows(x: Tensor, start: int, stop: int) -> Tensor:
     """Rows ``start`` to ``stop`` of a CSR tensor, sharing its memory."""
-    crow = x.crow_indices()
-    first, last = int(crow[start]), int(crow[stop])
-    return csr(
-        crow[start : stop + 1] - first, x.col_indices()[first:last], x.values()[first:last], (stop - start, x.shape[1])
-    )
+    crow = x.crow_indices()[start : stop + 1]
+    entries = slice(int(crow[0]), int(crow[-1]))
+    return csr(crow - crow[0], x.col_indices()[entries], x.values()[entries], (stop - start, x.shape[1]))
 
 
 def take_rows(x: Tensor, index: Tensor) -> Tensor:
@@ -100,7 +96,7 @@ def chunks(x: Tensor, size: int) -> list[Tensor]:
 def largest_entries(x: Tensor) -> Tensor:
     """The largest absolute entry of each column; 0 for an empty column."""
     largest = torch.zeros(x.shape[1], dtype=x.dtype, device=x.device)
-    largest.scatter_reduce_(0, x.col_indices(), x.values().abs(), "amax")
+    largest.scatter_reduce_(0, x.col_indices().long(), x.values().abs(), "amax")
     return largest
 
 
@@ -108,44 +104,11 @@ class LinearMap(Protocol):
     """A matrix A (n × m) that is only multiplied with: all that a layer needs of features and of message passing."""
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """N and m."""
-        ...
+    def shape(self) -> tuple[int, int]: ...
 
-    def __matmul__(self, z: Tensor, /) -> Tensor:
-        """A z (n × k), differentiable."""
-        ...
+    def __matmul__(self, z: Tensor, /) -> Tensor: ...
 
-    def rows(self, index: Tensor, /) -> LinearMap:
-        """The rows ``index`` of A."""
-        ...
-
-
-class _Pattern:
-    """The positions of a matrix's entries, in the forms that products need; each is computed once."""
-
-    def __init__(self, crow: Tensor, col: Tensor, shape: tuple[int, int]) -> None:
-        self.crow, self.col, self.shape = crow, col, shape
-
-    @cached_property
-    def as_scipy(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Columns and row pointers as scipy wants them: 32 bits if those are enough."""
-        parts = (np.empty(self.col.numel(), bool), self.col.numpy(), self.crow.numpy())
-        matrix = scipy.sparse.csr_matrix(parts, shape=self.shape)
-        return matrix.indices, matrix.indptr
-
-    @cached_property
-    def transpose(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Row pointers and columns of the transpose, and the position of each of its entries in the original.
-
-        scipy counts where torch would sort, which is several times faster.
-        """
-        order = np.arange(1, self.col.numel() + 1)  # from 1: scipy may drop an explicit zero
-        matrix = scipy.sparse.csr_matrix((order, self.col.cpu().numpy(), self.crow.cpu().numpy()), shape=self.shape)
-        matrix = matrix.tocsc()
-        device, kind = self.col.device, self.col.dtype
-        crow, col = (torch.from_numpy(part).to(device, kind) for part in (matrix.indptr, matrix.indices))
-        return crow, col, torch.from_numpy(matrix.data - 1).to(device)
+    def rows(self, index: Tensor, /) -> LinearMap: ...
 
 
 class SparseMatrix:
@@ -156,50 +119,59 @@ class SparseMatrix:
     (:meth:`with_values`).
 
     Args:
-        tensor: A, a CSR tensor.
+        tensor: A, a CSR tensor. Its indices are stored with 32 bits if they suffice, as scipy wants them.
         symmetric: whether A is its own transpose.
         transpose: Aᵀ as a CSR tensor, if it is known.
     """
 
     def __init__(self, tensor: Tensor, *, symmetric: bool = False, transpose: Tensor | None = None) -> None:
-        self.tensor, self.symmetric = tensor, symmetric
-        self._transpose = tensor if symmetric else transpose
-        self._pattern = _Pattern(tensor.crow_indices(), tensor.col_indices(), self.shape)
+        self.shape = n, m = tensor.shape[0], tensor.shape[1]
+        self.values = tensor.values()
+        kind = index_dtype(n, m, self.values.numel())
+        self.tensor = csr(tensor.crow_indices(), tensor.col_indices().to(kind), self.values, self.shape)
+        self.symmetric = symmetric
+        self._transpose = transpose
+        self._pattern_source = self  # of the matrices with the same pattern, the first
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """N and m."""
-        return self.tensor.shape[0], self.tensor.shape[1]
-
-    @property
-    def values(self) -> Tensor:
-        """The stored entries, row by row."""
-        return self.tensor.values()
-
-    @property
+    @cached_property
     def transpose(self) -> Tensor:
         """Aᵀ as a CSR tensor."""
-        if self._transpose is None:
-            crow, col, order = self._pattern.transpose
-            self._transpose = csr(crow, col, self.values[order], (self.shape[1], self.shape[0]))
-        return self._transpose
+        if self.symmetric or self._transpose is not None:
+            return self.tensor if self._transpose is None else self._transpose
+        crow, col, order = self._pattern_source._transpose_pattern
+        return csr(crow, col, self.values[order], (self.shape[1], self.shape[0]))
+
+    @cached_property
+    def _transpose_pattern(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Row pointers and columns of Aᵀ, and the position of each of its entries in A.
+
+        scipy counts where torch would sort, which is several times faster.
+        """
+        positions = torch.arange(1, self.values.numel() + 1)  # from 1: scipy may drop an explicit zero
+        numbered = csr(self.tensor.crow_indices().cpu(), self.tensor.col_indices().cpu(), positions, self.shape)
+        columns = to_scipy(numbered).tocsc()
+        crow, col, order = (
+            torch.from_numpy(x).to(self.values.device) for x in (columns.indptr, columns.indices, columns.data)
+        )
+        return crow, col, order - 1
 
     @cached_property
     def as_scipy(self) -> scipy.sparse.csr_matrix:
-        """A as a scipy matrix that shares the memory of its entries."""
-        return scipy.sparse.csr_matrix((self.values.numpy(), *self._pattern.as_scipy), shape=self.shape)
+        """A as a scipy matrix that shares its memory."""
+        return to_scipy(self.tensor)
 
     @cached_property
     def scipy_transpose(self) -> Any:
         """Aᵀ as a scipy matrix: CSR if it is known or symmetric, else CSC, which reads A's rows as columns."""
         if self.symmetric:
             return self.as_scipy
-        return self.as_scipy.T if self._transpose is None else SparseMatrix(self._transpose).as_scipy
+        return self.as_scipy.T if self._transpose is None else to_scipy(self._transpose)
 
     def with_values(self, values: Tensor) -> SparseMatrix:
         """The same positions with other values, which must be symmetric if the matrix is."""
-        matrix = SparseMatrix(csr(self._pattern.crow, self._pattern.col, values, self.shape), symmetric=self.symmetric)
-        matrix._pattern = self._pattern
+        tensor = csr(self.tensor.crow_indices(), self.tensor.col_indices(), values, self.shape)
+        matrix = SparseMatrix(tensor, symmetric=self.symmetric)
+        matrix._pattern_source = self._pattern_source
         return matrix
 
     def rows(self, index: Tensor) -> SparseMatrix:
@@ -208,7 +180,7 @@ class SparseMatrix:
 
     def matmul_sparse(self, other: SparseMatrix) -> Tensor:
         """A B for a sparse B, as a dense tensor, without gradients."""
-        if self.tensor.device.type != "cpu":
+        if self.values.device.type != "cpu":
             return (self.tensor @ other.tensor).to_dense()
         return torch.from_numpy((self.as_scipy @ other.as_scipy).toarray())
 
@@ -227,14 +199,13 @@ class SparseMatrix:
         read once and in order, which is faster than from the rows of Aᵀ, and gives the same bits.
         """
         z = z.detach().contiguous()
-        known = not transpose or self._transpose is not None
+        known = not transpose or self.symmetric or self._transpose is not None
         if z.device.type != "cpu" or (known and torch.get_num_threads() > SCIPY_THREADS):
             return (self.transpose if transpose else self.tensor) @ z
         return torch.from_numpy((self.scipy_transpose if transpose else self.as_scipy) @ z.numpy())
 
     def to(self, device: torch.device | str) -> SparseMatrix:
-        """The matrix on another device."""
-        transpose = None if self.symmetric or self._transpose is None else self._transpose.to(device)
+        transpose = None if self._transpose is None else self._transpose.to(device)
         return SparseMatrix(self.tensor.to(device), symmetric=self.symmetric, transpose=transpose)
 
 

@@ -16,6 +16,7 @@ from girl.graph.batch import Batch
 from girl.graph.graph import Graph
 from girl.graph.node_features import NodeFeatures
 from girl.kernel.checks import check_choice, check_number, check_whole
+from girl.kernel.sparse import to_scipy
 from girl.methods.augment import random_view, sample_nodes
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
@@ -205,7 +206,4 @@ def spectrum(graph: Graph) -> Tensor:
 
 def _undirected(graph: Graph) -> scipy.sparse.csr_matrix:
     """The adjacency matrix without weights, with both directions of every edge."""
-    a = graph.adjacency.cpu()
-    data = np.ones(a.values().numel(), np.float32)
-    matrix = scipy.sparse.csr_matrix((data, a.col_indices().numpy(), a.crow_indices().numpy()), shape=graph.shape)
-    return matrix if graph.symmetric else matrix.maximum(matrix.T)
+    return to_scipy(graph.undirected().adjacency.cpu())

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 
 from girl.errors import InputError
 from girl.graph.fully_adjacent import FullyAdjacentGraph
-from girl.graph.graph import Graph
-from girl.graph.message_graph import MessageGraph
+from girl.graph.graph import Graph, MessageGraph
 from girl.graph.node_features import NORMALIZATIONS, NodeFeatures, Normalization
 from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
 from girl.nn.convolutions import ATTENTION, CONVS, Conv, Input

@@ -26,8 +26,7 @@ from girl.files import replacing, write_json
 from girl.graph.batch import Batch
 from girl.graph.structure import LARGE
 from girl.reporting.page import ReportData, write_report
-from girl.tables.embeddings import read_embeddings
-from girl.tables.user_graph import UserGraph
+from girl.tables import UserGraph, read_embeddings
 from girl.training.batch import induced_batch, make_batch
 from girl.training.run import Run, load_run, save_run
 from girl.training.untrained import embed_untrained

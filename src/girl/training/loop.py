@@ -14,7 +14,7 @@ from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.graph.partition import cached_partition, nodes_by_part
 from girl.methods.base import Method
-from girl.training.checkpoint import load_newest, numbered, save_numbered
+from girl.training.checkpoint import list_checkpoints, load_newest, save_checkpoint
 from girl.training.context import Context
 from girl.training.memory import check_memory
 from girl.training.progress import TrainingProgress
@@ -64,9 +64,9 @@ def fit(
     with context.phase("partitioning the graph"):
         parts = _parts(data, settings, context)
 
-    def save_checkpoint() -> None:
+    def save_state() -> None:
         if folder is not None and context.writes:
-            save_numbered(folder, state.epoch, state.tensors(), state.numbers() | {"config": config})
+            save_checkpoint(folder, state.epoch, state.tensors(), state.numbers() | {"config": config})
 
     last_good = _copy(state)
     with TrainingProgress(settings.epochs, state.epoch, context.console) as progress:
@@ -85,7 +85,7 @@ def fit(
             if (reason := _divergence(means, state)) is not None:
                 failed = state.epoch + 1
                 state.restore(*last_good)
-                save_checkpoint()
+                save_state()
                 raise DivergedError(
                     f"training stopped in epoch {failed}: {reason}. The weights after epoch {state.epoch} are kept. "
                     f"Lower the learning rate (lr is {settings.lr:g}), or look for extreme values in the features"
@@ -103,7 +103,7 @@ def fit(
                 progress.update(state.epoch, means, nodes, score, last=done)
             if state.epoch % settings.save_every == 0 or done:
                 last_good = _copy(state)
-                save_checkpoint()
+                save_state()
     if state.best_weights:
         method.load_state_dict(state.best_weights)
     method.eval()
@@ -184,7 +184,7 @@ def _resume(state: TrainingState, context: Context, config: dict[str, Any]) -> N
     folder = context.checkpoints
     assert folder is not None
     if context.resume == "never":
-        for path in numbered(folder) if context.writes else []:
+        for path in list_checkpoints(folder) if context.writes else []:
             path.unlink()
         return
     checkpoint = context.distributed.broadcast_object(lambda: load_newest(folder))
