@@ -70,10 +70,17 @@ def test_the_recipe_paper_is_algorithm_1(monkeypatch):
     assert recipe.train.optimizer == "sgd"
 
 
-def test_released_recipes_differ_in_their_rows_only():
-    released, small = Recipe.load("released"), Recipe.load("released-1024")
-    assert (released.method.rows, small.method.rows) == (4096, 1024)
-    assert replace(released, method=replace(released.method, rows=1024)) == small
+def test_the_recipe_released_has_the_numbers_of_the_released_code():
+    recipe = Recipe.load("released")
+    s, train = recipe.method, recipe.train
+    assert (s.rows, s.reduction, s.target_scaling, s.detach_targets, s.mode) == (2048, "sum", "none", True, "greedy")
+    assert (train.optimizer, train.lr, train.weight_decay, train.patience) == ("adamw", 1e-3, 5e-4, 20)
+    assert recipe.encoder.hidden == 32
+
+
+def test_released_1024_is_the_released_objective_on_fewer_rows_with_scaled_targets():
+    released, small = Recipe.load("released").method, Recipe.load("released-1024").method
+    assert replace(small, rows=2048, reduction="sum", target_scaling="none", whiten=released.whiten) == released
 
 
 def test_the_mean_over_targets_is_their_sum_divided_by_their_number(data):
