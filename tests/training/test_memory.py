@@ -9,7 +9,7 @@ import torch
 from torch_geometric.data import Data
 
 from girl.errors import InputError
-from girl.lab.memory import apart, forget_peak, peak, resident
+from girl.lab.peak_memory import in_fresh_process, reset_peak, peak_bytes, resident_bytes
 from girl.training import memory as forecast
 from girl.training.recipe import method_recipe
 from girl.training.run import batch_of, pretrain, untrained
@@ -39,13 +39,13 @@ def measured(shape, method, values):
         whole = batch_of(data, recipe.encoder)
         told = forecast.peak(untrained(shape[1], recipe), whole, recipe.train)
     del data
-    assert forget_peak()
-    before = resident()
+    assert reset_peak()
+    before = resident_bytes()
     if method == "classifier":
         learn(whole, labels, recipe)
     else:
         pretrain(whole, recipe)
-    return told, peak() - before
+    return told, peak_bytes() - before
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def measured(shape, method, values):
     ],
 )
 def test_the_forecast_is_near_what_it_takes(shape, method, values):
-    told, took = apart(measured, shape, method, values)
+    told, took = in_fresh_process(measured, shape, method, values)
     assert 0.5 < told / took < 2
 
 

@@ -51,7 +51,8 @@ def run_demo(out: Path, console: Console) -> Demo:
     # Anew each time: seconds of training are not worth a refusal of what an older version left.
     run = pretrain(whole, RECIPE, out=out, resume="never", about=about, console=console)
     plain = embed_untrained(whole, RECIPE)
-    maps = {"raw pixels": raw(dataset.data), "untrained encoder": plain, "GIRL": run.embed(whole)}
+    assert run.vectors is not None  # of a run that was just trained
+    maps = {"raw pixels": raw(dataset.data), "untrained encoder": plain, "GIRL": run.vectors}
     rule = splits.get(PROTOCOL)
     rows = [score_splits(name, h, dataset, rule, range(SPLITS)) for name, h in maps.items()]
     write_json(out / "scores.json", {"dataset": "digits", "rows": [row.to_dict() for row in rows]})

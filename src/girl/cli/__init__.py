@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from rich.console import Console
 
-from girl.cli.app import app, reproduce
+from girl.cli.app import app
 from girl.cli.app import out as console
 from girl.errors import InputError
 
@@ -44,20 +44,14 @@ _COMMANDS = (
         "girl.cli.rho:rho",
         "girl.cli.doctor:doctor",
     ),
-    (
-        reproduce,
-        "girl.lab.commands.synthetic:synthetic",
-        "girl.lab.commands.reproduce:nodes",
-        "girl.lab.commands.reproduce:graphs",
-        "girl.lab.commands.reproduce:checks",
-        "girl.lab.commands.reproduce:ablation",
-        "girl.lab.commands.reproduce:objective",
-        "girl.lab.commands.reproduce:depth",
-    ),
 )
 for _app, *_commands in _COMMANDS:
     for _command in _commands:
         _app.command(_command, help=_help(*_command.split(":")))
+app.command(
+    "girl.lab.commands.reproduce:reproduce",
+    help="Run the paper's experiments again: numbers as JSON, figures as SVG and PNG.",
+)
 app.command(
     "girl.cli.datasets:datasets",
     help="The named graphs: list them, fetch or export one, or make a stand-in for one.",

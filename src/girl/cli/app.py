@@ -22,8 +22,6 @@ Y and the spread of Y when X says nothing about it; `girl rho` asks it of your o
     help_format="markdown",
     suppress_keyboard_interrupt=False,  # what was kept is said at the end
 )
-reproduce = App(name="reproduce", help="Run the paper's experiments again: numbers as JSON, figures as SVG and PNG.")
-app.command(reproduce)
 
 DATA = Group("Data", sort_key=0)
 RUN = Group("Running", sort_key=1)
