@@ -46,9 +46,7 @@ def test_a_dataset_has_no_more_seeds_than_its_plan():
 def test_the_study_runs_the_pilot_then_the_chosen_and_is_resumed(mirror, cache, tmp_path, monkeypatch):
     plan = replace(depth.PLANS["texas"], seeds=3, pilot=1, epochs=2, hidden=8)
     monkeypatch.setattr(depth, "PLANS", {"texas": plan})
-    study = depth.Depth(
-        datasets=("texas",), depths=(3,), regularizers=("none", "kr"), data_root=cache, mirror=mirror
-    )
+    study = depth.Depth(datasets=("texas",), depths=(3,), regularizers=("none", "kr"), data_root=cache, mirror=mirror)
 
     def run():
         printed = io.StringIO()

@@ -9,7 +9,7 @@ import torch
 from torch_geometric.data import Data
 
 from girl.errors import InputError
-from girl.lab.peak_memory import in_fresh_process, reset_peak, peak_bytes, resident_bytes
+from girl.lab.peak_memory import in_fresh_process, peak_bytes, reset_peak, resident_bytes
 from girl.training import memory as forecast
 from girl.training.recipe import method_recipe
 from girl.training.run import batch_of, pretrain, untrained
