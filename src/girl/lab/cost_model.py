@@ -90,9 +90,7 @@ class Rates:
     dense: float
     sparse: float
 
-    def seconds(
-        self, epoch: Epoch, processes: int = 1, efficiency: float = 1.0, network: Network = NETWORK
-    ) -> float:
+    def seconds(self, epoch: Epoch, processes: int = 1, efficiency: float = 1.0, network: Network = NETWORK) -> float:
         """Seconds of an epoch with ``processes``, each with as many threads as the one that was measured.
 
         Each process takes a batch in a step, so there are fewer steps. ``efficiency`` is what was measured with two

@@ -16,7 +16,7 @@ from girl.lab.experiment import CellExperiment, Count, DatasetNames, several
 from girl.nn.classifier import ClassifierSettings
 from girl.training.state import TrainSettings
 from girl.training.supervised import KINDS, Kind, RegularizerSettings, SupervisedRecipe
-from girl.training.train_on import train_on
+from girl.training.supervised_run import train_on_split
 
 DEPTHS = (3, 6, 9, 12, 15, 18)
 
@@ -147,10 +147,10 @@ class Depth(CellExperiment):
         most = len(protocol.split(dataset, index).train) // MIN_TRAINING_NODES
         if settings.train.clusters > most:  # a stand-in may have fewer nodes than the paper's graphs have parts
             settings = replace(settings, train=replace(settings.train, clusters=most))
-        run, scores = train_on(dataset, protocol, index, settings)
+        run = train_on_split(dataset, protocol, index, settings)
         result: dict[str, Any] = {
             "stand_in": dataset.stand_in,
-            "rows": [{"protocol": protocol.name, "probe": "none", **scores}],
+            "rows": [{"protocol": protocol.name, "probe": "none", **run.scores}],
             "train_seconds": round(run.history.seconds, 3),
             "best_epoch": 1 + max(range(len(run.history.scores)), key=run.history.scores.__getitem__),
         }

@@ -20,8 +20,9 @@ from girl.lab.comparison import Comparison
 from girl.lab.experiment import Count, DatasetNames, several
 from girl.lab.measured_training import train_measured
 from girl.splits import FOLDS
+from girl.training.batch import make_batch
 from girl.training.recipe import Recipe, method_recipe
-from girl.training.run import batch_of, embed_untrained
+from girl.training.untrained import embed_untrained
 
 DATASETS = ("nci1", "proteins", "dd", "mutag")
 
@@ -78,7 +79,7 @@ def compute_on_graphs(cell: Cell, dataset: NodeDataset, probes: Sequence[Kind] =
         h = dict(controls(dataset))[cell.method]
     else:
         recipe = Recipe().with_values(cell.recipe)
-        batch = batch_of(dataset.data, recipe.encoder)
+        batch = make_batch(dataset.data, recipe.encoder)
         if cell.method == "untrained":
             h = embed_untrained(batch, recipe)
         else:

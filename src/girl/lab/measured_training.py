@@ -69,7 +69,7 @@ def train_measured(batch: Batch, recipe: Recipe, score: Callable[[Tensor], float
     reset_peak()
     before = resident_bytes()
     curve = ValidationCurve(batch, score)
-    run = pretrain(batch, recipe, watch=curve)
+    run = pretrain(batch, recipe, callback=curve)
     assert run.vectors is not None  # of a run that was just trained
     peak = max(curve.peak, peak_bytes())
     curve.add(run.vectors, run.history)

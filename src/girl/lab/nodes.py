@@ -20,8 +20,9 @@ from girl.lab.cells import Cell
 from girl.lab.comparison import Comparison
 from girl.lab.experiment import Count, DatasetNames, several
 from girl.lab.measured_training import train_measured
+from girl.training.batch import make_batch
 from girl.training.recipe import Recipe, find_recipe, tuned_recipe
-from girl.training.run import batch_of, embed_untrained, embed_weightless
+from girl.training.untrained import embed_untrained, embed_without_weights
 
 #: For each dataset, the field's low-label protocol (if there is one) and the one that the paper's numbers fit.
 PROTOCOLS: dict[str, tuple[str, ...]] = {
@@ -104,11 +105,11 @@ def compute_on_nodes(
         h = CONTROLS[cell.method](dataset.data)
     else:
         recipe = Recipe().with_values(cell.recipe)
-        batch = batch_of(dataset.data, recipe.encoder)
+        batch = make_batch(dataset.data, recipe.encoder)
         if cell.method.endswith("untrained"):
             h = embed_untrained(batch, recipe)
         elif cell.method == "own":
-            h = embed_weightless(batch, recipe)
+            h = embed_without_weights(batch, recipe)
         else:
             first = splits.get(PROTOCOLS[cell.dataset][0])
             h, training = train_measured(

@@ -24,9 +24,10 @@ from girl.kernel.checks import EqualRowsError, NotFiniteError
 from girl.lab.nodes import PROTOCOLS
 from girl.lab.provenance import provenance
 from girl.splits import Split
+from girl.training.batch import make_batch
 from girl.training.loop import DivergedError
 from girl.training.recipe import Recipe, tuned_recipe
-from girl.training.run import batch_of, pretrain
+from girl.training.run import pretrain
 
 #: The settings that are searched, and their values. Others stay as in the default recipe.
 SPACE: dict[str, tuple[Any, ...]] = {
@@ -166,7 +167,7 @@ def _scored(dataset: NodeDataset, settings: Recipe | dict[str, Any], seeds: int)
         recipe = settings if isinstance(settings, Recipe) else _recipe(settings)
     except InputError as error:
         return {"recipe": None, "failure": str(error), **failed}
-    batch = batch_of(dataset.data, recipe.encoder)
+    batch = make_batch(dataset.data, recipe.encoder)
     scores: list[dict[str, float]] = []
     for seed in range(seeds):
         try:
