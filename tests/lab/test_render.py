@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from girl.lab.render import render
-from girl.training.recipe import read_recipe
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
@@ -62,19 +61,3 @@ def test_where_results_are_missing_the_command_is_named(tmp_path):
     assert "python benchmarks/scale.py" in (tmp_path / "out" / "scale_stages.md").read_text()
     # An empty file would leave a page with a heading over nothing.
     assert all(path.stat().st_size > 0 for path in (tmp_path / "out").iterdir())
-
-
-def test_the_python_of_the_training_page_runs(snippet):
-    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    snippet("python", code)
-
-
-def test_the_recipes_of_the_training_page_are_recipes(tmp_path):
-    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    found = re.findall(r"```(toml|yaml)\n(.*?)```", page, flags=re.DOTALL)
-    assert len(found) == 2
-    for kind, text in found:
-        path = tmp_path / f"recipe.{kind}"
-        path.write_text(text, encoding="utf-8")
-        assert read_recipe(path).train.epochs == 40

@@ -194,7 +194,11 @@ def test_killed_at_any_moment_and_resumed_ends_in_the_same_bits(tmp_path):
         if attempt < 3:
             # Kill soon after a new checkpoint appears, or in the middle of writing one.
             before, deadline = set(numbered(tmp_path / "checkpoints")), time.monotonic() + 60
-            while set(numbered(tmp_path / "checkpoints")) == before and child.poll() is None and time.monotonic() < deadline:
+            while (
+                set(numbered(tmp_path / "checkpoints")) == before
+                and child.poll() is None
+                and time.monotonic() < deadline
+            ):
                 time.sleep(0.001)
             time.sleep(0.013 * attempt)
             kills += child.poll() is None

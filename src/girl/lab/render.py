@@ -14,9 +14,10 @@ from girl.lab.registry import EXPERIMENTS
 from girl.lab.tables import bench_girl_step as girl_bench
 from girl.lab.tables import bench_kernel as kernel_bench
 from girl.lab.tables import bench_methods as methods_bench
+from girl.lab.tables import bench_partition as partition_bench
 from girl.lab.tables import bench_regularizer as regularizer_bench
 from girl.lab.tables import bench_scale as scale_bench
-from girl.lab.tables import paper
+from girl.lab.tables import paper, recorded
 
 #: The benchmarks: the file of results, the script that writes it, and the functions that make Markdown of it, by the
 #: name of the file that pages include.
@@ -46,6 +47,7 @@ BENCHES: dict[str, tuple[str, dict[str, Callable[[dict[str, Any]], str]]]] = {
         "methods.py",
         {"methods_epochs": methods_bench.table_epochs, "methods_epochs_facts": methods_bench.findings},
     ),
+    "partition.json": ("partition.py", {"partition_loss": partition_bench.partition_loss}),
     "scale.json": (
         "scale.py",
         {
@@ -69,7 +71,7 @@ def render(results: Path, out: Path) -> None:
     rendered: dict[str, str] = {}
     for experiment in EXPERIMENTS:
         rendered |= experiment.render(results, out)
-    rendered |= paper.render(results)
+    rendered |= paper.render(results) | recorded.render(results)
     for file, (script, makers) in BENCHES.items():
         rendered |= _render_bench(results / "bench" / file, script, makers)
     kernel_bench.draw_kernel_bench(_read(results / "bench" / "kernel.json"), out)
