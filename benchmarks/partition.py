@@ -36,7 +36,7 @@ def measure(name: str, parts: int) -> dict[str, Any]:
         return float((part[row] == part[column]).double().mean())
 
     result = {"dataset": name, "stand_in": dataset.stand_in, "all": within()}
-    with mock.patch.multiple(metis, SHOWN=round(FRACTION * len(row)), PER_NODE=0):
+    with mock.patch.multiple(metis, MAX_ENTRIES=round(FRACTION * len(row)), MIN_ENTRIES_PER_NODE=0):
         return result | {"half": within()}
 
 

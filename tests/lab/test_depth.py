@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from girl import datasets
 from girl.errors import InputError
 from girl.lab import depth
 from girl.lab.cells import Cell, Results
+from girl.lab.stand_in import make_stand_in
 
 
 def result(dataset, kind, layers, value, seed, val):
@@ -74,7 +74,7 @@ def test_the_study_runs_the_pilot_then_the_chosen_and_is_resumed(mirror, cache, 
 )
 def test_the_large_datasets_run_on_stand_ins(name, scale, metric, tmp_path, monkeypatch):
     monkeypatch.setattr(depth, "PLANS", {name: replace(depth.PLANS[name], epochs=1)})
-    datasets.make_stand_in(name, tmp_path, scale=scale)
+    make_stand_in(name, tmp_path, scale=scale)
     for kind in ("fa", "kr"):
         cell = Cell(name, kind, 0, depth.recipe(name, kind, 3, 1.0, 0).to_dict())
         computed = depth.Depth(data_root=tmp_path).compute(cell)

@@ -5,7 +5,7 @@ from unittest import mock
 import pytest
 import torch
 
-from girl.datasets.digits import digits
+from girl import datasets
 from girl.lab.measured_training import ValidationCurve, train_measured
 from girl.training.batch import make_batch
 from girl.training.recipe import Recipe, method_recipe
@@ -16,7 +16,7 @@ from girl.training.state import History
 @pytest.mark.parametrize("method", ["girl", "dgi", "bgrl"])
 def test_scoring_during_training_does_not_change_the_embedding(method):
     recipe = method_recipe(method, None).with_values({"hidden": 16, "epochs": 6})
-    batch = make_batch(digits(), recipe.encoder)
+    batch = make_batch(datasets.load("digits").data, recipe.encoder)
     scored = []
 
     def score(h):
@@ -34,7 +34,7 @@ def test_scoring_during_training_does_not_change_the_embedding(method):
 
 def test_without_epochs_there_is_one_point_at_time_zero():
     recipe = Recipe().with_values({"hidden": 8, "epochs": 0})
-    batch = make_batch(digits(), recipe.encoder)
+    batch = make_batch(datasets.load("digits").data, recipe.encoder)
     _, record = train_measured(batch, recipe, lambda h: 0.5)
     assert record["looks"] == [{"epoch": 0, "seconds": 0.0, "val": 0.5}]
 
@@ -49,5 +49,5 @@ def test_the_best_score_counts_as_reached_within_half_a_point():
 def test_the_embedding_of_the_training_graph_is_computed_once():
     recipe = Recipe().with_values({"hidden": 8, "epochs": 1})
     with mock.patch.object(Run, "embed", side_effect=AssertionError):
-        h, _ = train_measured(make_batch(digits(), recipe.encoder), recipe, lambda h: 0.5)
+        h, _ = train_measured(make_batch(datasets.load("digits").data, recipe.encoder), recipe, lambda h: 0.5)
     assert len(h) == 1797

@@ -17,6 +17,7 @@ from girl.lab.tables import bench_methods as methods_bench
 from girl.lab.tables import bench_partition as partition_bench
 from girl.lab.tables import bench_regularizer as regularizer_bench
 from girl.lab.tables import bench_scale as scale_bench
+from girl.lab.tables import bench_sparse as sparse_bench
 from girl.lab.tables import paper, recorded
 
 #: The benchmarks: the file of results, the script that writes it, and the functions that make Markdown of it, by the
@@ -42,6 +43,14 @@ BENCHES: dict[str, tuple[str, dict[str, Callable[[dict[str, Any]], str]]]] = {
     "regularizer.json": (
         "regularizer.py",
         {"regularizer_table": regularizer_bench.table_regularizer, "regularizer_facts": regularizer_bench.findings},
+    ),
+    "sparse.json": (
+        "sparse.py",
+        {
+            "sparse_products": sparse_bench.table_products,
+            "sparse_eigenvectors": sparse_bench.table_eigenvectors,
+            "sparse_facts": sparse_bench.findings,
+        },
     ),
     "methods.json": (
         "methods.py",

@@ -8,12 +8,11 @@ from typing import Annotated, Any, get_type_hints
 
 from cyclopts import App, Parameter
 
-from girl.cli.app import OUT, RUN
-from girl.cli.app import out as console
+from girl.cli.app import OUT, RUN, console
 from girl.lab.experiment import Experiment
 from girl.lab.registry import EXPERIMENTS
 
-reproduce = App(name="reproduce", help="Run the paper's experiments again: numbers as JSON, figures as SVG and PNG.")
+reproduce = App(name="reproduce", help="Run the experiments again: numbers as JSON, figures as SVG and PNG.")
 
 
 def _command(default: Experiment) -> Callable[..., None]:
