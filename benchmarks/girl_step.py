@@ -32,7 +32,7 @@ from girl.evaluation.scores import score_splits
 from girl.files import write_json
 from girl.graph.batch import Batch
 from girl.graph.partition import nodes_by_part, partition
-from girl.lab.memory import apart, forget_peak, peak, resident
+from girl.lab.peak_memory import in_fresh_process, peak_bytes, reset_peak, resident_bytes
 from girl.lab.provenance import provenance
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.training.batch import make_batch
@@ -75,7 +75,7 @@ class Bench:
         self.recipe = tuned_recipe(name)
         self.dataset = load(name)
         self.whole: Batch = make_batch(self.dataset.data, self.recipe.encoder)
-        self.loaded_bytes = resident()
+        self.loaded_bytes = resident_bytes()
         method = untrained_method(self.whole.x.shape[1], self.recipe)
         assert isinstance(method, GIRLMethod)
         self.method = method
@@ -151,10 +151,10 @@ def measure_peak(name: str, kind: Kind, steps: int, parts: bool) -> dict[str, fl
     bench = Bench(name, parts)
     if kind == "girl":
         bench.prepare()
-    exact = forget_peak()
+    exact = reset_peak()
     for _ in range(steps):
         bench.step(kind)
-    most = peak()
+    most = peak_bytes()
     # In a process of its own it is far above 1; with --quick, in what others left behind, it may not be.
     return {"peak_bytes": most, "beyond_data_bytes": max(most - bench.loaded_bytes, 1), "exact": exact}
 
@@ -171,7 +171,7 @@ def measure_training(name: str, epochs: int) -> dict[str, float]:
         "seconds": time.perf_counter() - started,
         "load_seconds": loaded,
         "steps_seconds": run.history.seconds,
-        "peak_bytes": peak(),
+        "peak_bytes": peak_bytes(),
     }
 
 
@@ -231,9 +231,9 @@ def measure_accuracy(name: str, rows: int, rank: int, seeds: int, epochs: int) -
         cpu = time.process_time()
         run = pretrain(whole, recipe.with_seed(seed))
         seconds.append(time.process_time() - cpu)
-        h = run.embed(whole)
+        assert run.vectors is not None
         for protocol, scores in val.items():
-            scores.append(score_splits("girl", h, dataset, splits.get(protocol), [seed]).val.mean)
+            scores.append(score_splits("girl", run.vectors, dataset, splits.get(protocol), [seed]).val.mean)
     means = {protocol: statistics.mean(scores) for protocol, scores in val.items()}
     return {
         "rows": rows,
@@ -293,7 +293,7 @@ def main() -> None:
     arguments = parser.parse_args()
     quick: bool = arguments.quick
     # A process of its own takes seconds to start, which are well spent on a number that counts.
-    run = partial(apart, fresh=not quick)
+    run = partial(in_fresh_process, fresh=not quick)
     names: list[str] = arguments.datasets or (["digits"] if quick else ["pubmed", "physics"])
     result: dict[str, Any] = {"benchmark": "girl", "quick": quick, "threads": torch.get_num_threads()}
     result |= {"targets": TARGETS, "provenance": provenance(), "recipes": {name: _recipe(name) for name in names}}

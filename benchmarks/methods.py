@@ -24,8 +24,8 @@ import torch
 
 from girl import datasets
 from girl.files import write_json
-from girl.lab.memory import apart, forget_peak, peak, resident
-from girl.lab.nodes import peers
+from girl.lab.nodes import Nodes
+from girl.lab.peak_memory import in_fresh_process, peak_bytes, reset_peak, resident_bytes
 from girl.lab.provenance import provenance
 from girl.training.batch import make_batch
 from girl.training.loop import fit
@@ -45,8 +45,8 @@ def measure(dataset: str, method: str, epochs: int) -> dict[str, Any]:
     whole = make_batch(found.data, recipe.encoder)
     recipe = resolve_recipe(recipe, whole)
     torch.manual_seed(0)
-    loaded = resident()
-    exact = forget_peak()
+    loaded = resident_bytes()
+    exact = reset_peak()
     model = untrained_method(whole.x.shape[1], recipe)
     fit(model, whole, replace(recipe.train, epochs=1, time_limit=0.0))
     started, cpu = time.perf_counter(), time.process_time()
@@ -61,7 +61,7 @@ def measure(dataset: str, method: str, epochs: int) -> dict[str, Any]:
         "hidden": recipe.encoder.hidden,
         "epochs": epochs,
         "seconds_per_epoch": history.seconds / epochs,
-        "beyond_data_bytes": max(peak() - loaded, 1),
+        "beyond_data_bytes": max(peak_bytes() - loaded, 1),
         "exact": exact,
         # In cores; far below the number of threads, other programs had them at times.
         "busy": busy,
@@ -87,8 +87,8 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", help="by default all that learn from nodes")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
-    run = partial(apart, fresh=not quick)
-    names: list[str] = arguments.methods or ["girl", *peers()]
+    run = partial(in_fresh_process, fresh=not quick)
+    names: list[str] = arguments.methods or ["girl", *Nodes().peers]
     for name in names:
         method_recipe(name, None)  # a name that is not known is a mistake before the first round, not in it
     result: dict[str, Any] = {"benchmark": "methods", "quick": quick, "threads": torch.get_num_threads()}

@@ -37,7 +37,7 @@ from girl.evaluation.probe import probe
 from girl.files import write_json
 from girl.graph.batch import Batch
 from girl.graph.partition import cached_partition
-from girl.lab.memory import apart, peak
+from girl.lab.peak_memory import in_fresh_process, peak_bytes
 from girl.lab.provenance import provenance
 from girl.lab.stand_in import make_stand_in
 from girl.methods.girl import GIRLSettings
@@ -191,7 +191,7 @@ def measured(stage: str, name: str, folder: Path) -> dict[str, Any]:
     found = STAGES[stage](name, folder)
     spent = time.perf_counter() - began
     busy = (time.process_time() - cpu) / spent
-    return {"seconds": spent, "peak_bytes": peak(), "busy": busy, **found}
+    return {"seconds": spent, "peak_bytes": peak_bytes(), "busy": busy, **found}
 
 
 def efficiency(name: str, folder: Path, epochs: int) -> dict[str, Any]:
@@ -246,10 +246,10 @@ def main() -> None:
             row = known[name] if arguments.stages else {"dataset": name, "stages": {}}
             result["unfinished"] = row
             for stage in arguments.stages or STAGES:
-                row["stages"][stage] = found = apart(measured, stage, name, folder / name, fresh=not quick)
+                row["stages"][stage] = found = in_fresh_process(measured, stage, name, folder / name, fresh=not quick)
                 found["commit"] = where["commit"]
                 if stage == "GIRL, one epoch":
-                    found |= apart(batches, name, fresh=not quick)
+                    found |= in_fresh_process(batches, name, fresh=not quick)
                 write_json(arguments.out, result)
                 told = f"{found['seconds']:.1f} s, peak {found['peak_bytes'] / 1e9:.2f} GB"
                 print(f"{name}, {stage}: {told}", flush=True)

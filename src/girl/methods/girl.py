@@ -128,8 +128,8 @@ class GIRLMethod(EncoderMethod):
     a sum over layers and targets, with ρ̂ by orthogonal projection onto the image of the kernel matrix of all nodes.
     Targets are used as they are, gradients flow through layers and targets, and the optimizer is plain SGD.
 
-    **Released** (the recipe ``released``). The authors' code clamps the eigenvalues in place of the projection, detaches
-    targets, cuts gradients between layers (``mode="greedy"``), draws up to 2,048 edges for each step (here nodes, and a
+    **Released** (the recipe ``released``). The authors' code clamps the eigenvalues in place of the projection,
+    detaches targets, cuts gradients between layers (``mode="greedy"``), draws up to 2,048 edges for each step (here nodes, and a
     neighbour of each) and uses AdamW. The tables' ``released-1024`` draws 1,024 nodes and standardises targets.
 
     **Added here** (the default). The last layer explains the features and their smoothed version while it sees only a
