@@ -41,8 +41,17 @@ PROTOCOLS: dict[str, tuple[str, ...]] = {
 }
 
 #: GIRL and its baselines. "untrained" is the encoder of "girl" before its first step, "own" the same without any
-#: weights; "default untrained" and "paper untrained" are those of "default" and "paper".
-METHODS = (*CONTROLS, "own", "untrained", "default untrained", "paper untrained", "paper", "default", "girl")
+#: weights; "default untrained" and "released-1024 untrained" are those of "default" and "released-1024".
+METHODS = (
+    *CONTROLS,
+    "own",
+    "untrained",
+    "default untrained",
+    "released-1024 untrained",
+    "released-1024",
+    "default",
+    "girl",
+)
 
 #: The datasets on which GIRL is compared with other methods.
 COMPARED = ("cora", "citeseer", "pubmed", "dblp", "photo", "texas", "actor", "usa-airports")
@@ -50,7 +59,7 @@ COMPARED = ("cora", "citeseer", "pubmed", "dblp", "photo", "texas", "actor", "us
 
 @dataclass(frozen=True, kw_only=True)
 class Nodes(Comparison):
-    """Node classification with frozen embeddings: baselines, untrained encoders, GIRL as published, default, tuned.
+    """Node classification with frozen embeddings: baselines, untrained encoders, GIRL as released, default, tuned.
 
     With `--methods all` also the other methods that `girl methods` lists, each with its published recipe and the same
     time, and with the encoder of its publication or GIRL's, whichever has the higher validation score on the first
@@ -81,7 +90,7 @@ class Nodes(Comparison):
                 return tuned_recipe(dataset)
             case "default" | "default untrained":
                 return Recipe()
-            case "paper" | "paper untrained":
+            case "released-1024" | "released-1024 untrained":
                 return Recipe.load("released-1024")
         return None
 

@@ -129,8 +129,9 @@ class GIRLMethod(EncoderMethod):
     Targets are used as they are, gradients flow through layers and targets, and the optimizer is plain SGD.
 
     **Released** (the recipe ``released``). The authors' code clamps the eigenvalues in place of the projection,
-    detaches targets, cuts gradients between layers (``mode="greedy"``), draws up to 2,048 edges for each step (here nodes, and a
-    neighbour of each) and uses AdamW. The tables' ``released-1024`` draws 1,024 nodes and standardises targets.
+    detaches targets, cuts gradients between layers (``mode="greedy"``), draws up to 2,048 edges for each step (here
+    nodes, and a neighbour of each) and uses AdamW. ``released-1024``, in the tables, draws 1,024 nodes and standardises
+    targets.
 
     **Added here** (the default). The last layer explains the features and their smoothed version while it sees only a
     part of them: it must find what a neighbourhood has in common, and cannot pass by copying. Residuals are
