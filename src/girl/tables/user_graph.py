@@ -80,48 +80,48 @@ def build_graph(
     tables: GraphTables, settings: InputSettings, encoder: TableEncoder | None = None
 ) -> tuple[UserGraph, Edges, NodeTable]:
     """The graph in tables, with its edges and nodes as they were read."""
-    s = settings
     notes = list(tables.notes)
-    if tables.directed and not s.directed:
+    if tables.directed and not settings.directed:
         notes.append(f"{tables.edges.name} marks its edges as directed; they are used both ways unless --directed.")
-    _check_columns(tables, s)
-    edges = select_edges(tables.edges, s)
-    nodes = match_nodes(tables.nodes, edges, s.id or tables.id_column)
+    _check_columns(tables, settings)
+    edges = select_edges(tables.edges, settings)
+    nodes = match_nodes(tables.nodes, edges, settings.id or tables.id_column)
     notes += edges.notes + nodes.notes
-    if s.strict and tables.nodes:
+    if settings.strict and tables.nodes:
         _check_strict(edges, nodes)
     n = len(nodes.ids)
-    x, encoder, filled = _encode(nodes, s, tables.labels, encoder, notes)
-    sides = _edge_list(nodes.source, nodes.target, edges.weight, n, s.directed)
+    x, encoder, filled = _encode(nodes, settings, tables.labels, encoder, notes)
+    sides = _edge_list(nodes.source, nodes.target, edges.weight, n, settings.directed)
     data = Data(x=x, edge_index=sides.edge_index, edge_weight=sides.weight, num_nodes=n)
     counts: Counts = {"folder" if tables.files else "edge file": tables.edges.name}
     if tables.nodes and not (tables.files and tables.id_column):
         counts["node file"] = nodes.name
     counts |= _node_counts(nodes) | _edge_counts(edges, sides)
-    counts["direction"] = "edges one way" if s.directed else "edges both ways"
+    counts["direction"] = "edges one way" if settings.directed else "edges both ways"
     counts |= _shape_counts(sides, n) | _feature_counts(encoder, x, filled)
     # The name of the id column is kept, so that embeddings can be joined to the table by it.
     ids = nodes.ids.rename(nodes.id_columns[0]) if tables.nodes else nodes.ids
     table = nodes.frame if tables.nodes else ids.to_frame("id")
     table = pl.concat([table, table.clear(n - table.height)]) if table.height < n else table
-    return UserGraph(ids, data, table, s.label, s.directed, encoder, counts, notes), edges, nodes
+    return UserGraph(ids, data, table, settings.label, settings.directed, encoder, counts, notes), edges, nodes
 
 
-def _check_columns(tables: GraphTables, s: InputSettings) -> None:
+def _check_columns(tables: GraphTables, settings: InputSettings) -> None:
     every = [name for table in (*tables.nodes, tables.edges) for name in table.columns]
     first = (*tables.nodes, tables.edges)[0]
-    for name in s.ignore:
+    for name in settings.ignore:
         if name not in every:
             raise InputError(f"{first.name}: has no column {name!r}; {first.suggest(name)}; choose others by --ignore")
-    for option, names in (("--id", s.id), ("--label", s.label), ("--columns", s.columns), ("--text", s.text)):
-        for name in [names] if isinstance(names, str) else names or ():
-            if not tables.nodes:
-                raise InputError(f"{option}: given {name!r}, but there is no node table; give one by --nodes")
-            if not any(name in table.columns for table in tables.nodes):
-                first.check(name, option)
-    if s.label is not None and s.label in (*s.columns, *s.text):
+    wanted = [("--id", settings.id), ("--label", settings.label), *(("--columns", name) for name in settings.columns)]
+    wanted += [("--text", name) for name in settings.text]
+    for option, name in [(option, name) for option, name in wanted if name is not None]:
+        if not tables.nodes:
+            raise InputError(f"{option}: given {name!r}, but there is no node table; give one by --nodes")
+        if not any(name in table.columns for table in tables.nodes):
+            first.check(name, option)
+    if settings.label is not None and settings.label in (*settings.columns, *settings.text):
         raise InputError(
-            f"--label: {s.label!r} is also asked for as a feature; labels are never trained on, choose one"
+            f"--label: {settings.label!r} is also asked for as a feature; labels are never trained on, choose one"
         )
 
 
@@ -139,41 +139,37 @@ def _check_strict(edges: Edges, nodes: NodeTable) -> None:
 
 
 def _encode(
-    nodes: NodeTable, s: InputSettings, labels: Sequence[str], encoder: TableEncoder | None, notes: list[str]
+    nodes: NodeTable, settings: InputSettings, labels: Sequence[str], encoder: TableEncoder | None, notes: list[str]
 ) -> tuple[torch.Tensor | None, TableEncoder | None, int]:
     """The features, their encoder, and how many missing values were filled."""
     frame, absent = nodes.frame, len(nodes.ids) - nodes.frame.height
-    names = [name for name in frame.columns if name not in nodes.id_columns and name != s.label]
-    usable = [name for name in names if name not in (*s.ignore, *labels)]
-    wanted = [name for name in usable if name in (*s.columns, *s.text)] if s.columns else usable
+    names = [name for name in frame.columns if name not in nodes.id_columns and name != settings.label]
+    usable = [name for name in names if name not in (*settings.ignore, *labels)]
+    wanted = [name for name in usable if name in (*settings.columns, *settings.text)] if settings.columns else usable
     try:
         if encoder is not None:
             if new := encoder.new_columns(usable):
                 notes.append(f"Columns that the model was not trained with are not used: {listed(new)}.")
             x, filled = encoder.transform(frame, absent)
-            return _to_tensor(x), encoder, filled
-        notes += [
-            f"The column {name!r} is left out: by convention it holds labels; --label {name} compares with them."
-            for name in labels
-            if name in names
-        ]
-        if not wanted:
-            return None, None, 0
-        fitted, x, filled = TableEncoder.fit_transform(frame.select(wanted), s.columns, s.text, absent)
+        else:
+            notes += [
+                f"The column {name!r} is left out: by convention it holds labels; --label {name} compares with them."
+                for name in labels
+                if name in names
+            ]
+            used = frame.select(wanted)
+            fitted, x, filled = TableEncoder.fit_transform(used, settings.columns, settings.text, absent)
+            notes += [f"The column {name!r} is left out: {reason}." for name, reason in fitted.skipped.items()]
+            if not fitted.encoders:
+                return None, None, 0
+            not_wanted = {name: "not asked for" for name in frame.columns if name not in wanted}
+            encoder = replace(fitted, skipped=not_wanted | fitted.skipped)
     except CellError as error:
         remedy = "" if encoder else f"; correct it, leave it empty, or --ignore {error.column}"
         raise nodes.located(error, remedy) from error
     except InputError as error:
         raise InputError(f"{nodes.name}: {error}") from error
-    notes += [f"The column {name!r} is left out: {reason}." for name, reason in fitted.skipped.items()]
-    if not fitted.encoders:
-        return None, None, 0
-    skipped = {name: "not asked for" for name in frame.columns if name not in wanted} | fitted.skipped
-    return _to_tensor(x), replace(fitted, skipped=skipped), filled
-
-
-def _to_tensor(matrix: NDArray[np.float32] | scipy.sparse.csr_matrix) -> torch.Tensor:
-    return compact(torch.from_numpy(matrix) if isinstance(matrix, np.ndarray) else matrix)
+    return compact(torch.from_numpy(x) if isinstance(x, np.ndarray) else x), encoder, filled
 
 
 @dataclass(frozen=True)
