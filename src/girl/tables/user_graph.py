@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 import scipy.sparse
 import torch
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from torch_geometric.data import Data
 
 from girl.errors import InputError
-from girl.graph.compact import compact
+from girl.graph.adjacency import unique_edges
+from girl.kernel.sparse import to_csr_or_dense
 from girl.tables.cells import CellError
 from girl.tables.edges import Edges, select_edges
 from girl.tables.graph_files import GraphTables
@@ -91,14 +91,14 @@ def build_graph(
         _check_strict(edges, nodes)
     n = len(nodes.ids)
     x, encoder, filled = _encode(nodes, settings, tables.labels, encoder, notes)
-    sides = _edge_list(nodes.source, nodes.target, edges.weight, n, settings.directed)
-    data = Data(x=x, edge_index=sides.edge_index, edge_weight=sides.weight, num_nodes=n)
+    unique = _unique_edges(edges, nodes, settings.directed)
+    data = Data(x=x, edge_index=unique.edge_index, edge_weight=unique.edge_weight, num_nodes=n)
     counts: Counts = {"folder" if tables.files else "edge file": tables.edges.name}
     if tables.nodes and not (tables.files and tables.id_column):
         counts["node file"] = nodes.name
-    counts |= _node_counts(nodes) | _edge_counts(edges, sides)
+    counts |= _node_counts(nodes) | _edge_counts(edges, unique)
     counts["direction"] = "edges one way" if settings.directed else "edges both ways"
-    counts |= _shape_counts(sides, n) | _feature_counts(encoder, x, filled)
+    counts |= _shape_counts(unique, n) | _feature_counts(encoder, x, filled)
     # The name of the id column is kept, so that embeddings can be joined to the table by it.
     ids = nodes.ids.rename(nodes.id_columns[0]) if tables.nodes else nodes.ids
     table = nodes.frame if tables.nodes else ids.to_frame("id")
@@ -169,37 +169,30 @@ def _encode(
         raise nodes.located(error, remedy) from error
     except InputError as error:
         raise InputError(f"{nodes.name}: {error}") from error
-    return compact(torch.from_numpy(x) if isinstance(x, np.ndarray) else x), encoder, filled
+    return to_csr_or_dense(torch.from_numpy(x) if isinstance(x, np.ndarray) else x), encoder, filled
 
 
 @dataclass(frozen=True)
-class _Sides:
+class _UniqueEdges:
+    """Each edge once, sorted, by the rule of :func:`~girl.graph.adjacency.build_adjacency`."""
+
     edge_index: torch.Tensor
-    weight: torch.Tensor | None
+    edge_weight: torch.Tensor | None
     matrix: scipy.sparse.csr_matrix
+    """An entry for each edge, at (source, target)."""
     loops: int
     duplicates: int
 
 
-def _edge_list(
-    source: NDArray[np.int64], target: NDArray[np.int64], weight: NDArray[np.float64] | None, nodes: int, directed: bool
-) -> _Sides:
-    """Each edge once, in order, without loops; the weights of duplicates are added."""
-    proper = source != target
-    loops = len(source) - int(proper.sum())
-    if loops:
-        source, target = source[proper], target[proper]
-        weight = None if weight is None else weight[proper]
-    if not directed:
-        source, target = np.minimum(source, target), np.maximum(source, target)
-    values = np.ones(len(source), dtype=np.float32) if weight is None else weight
-    matrix = scipy.sparse.csr_matrix((values, (source, target)), shape=(nodes, nodes))
-    matrix.sum_duplicates()
+def _unique_edges(edges: Edges, nodes: NodeTable, directed: bool) -> _UniqueEdges:
+    n = len(nodes.ids)
+    matrix = unique_edges(nodes.source, nodes.target, n, directed, edges.weight)
+    loops = int((nodes.source == nodes.target).sum())
     edge_index = np.empty((2, matrix.nnz), dtype=np.int64)
-    edge_index[0] = np.repeat(np.arange(nodes), np.diff(matrix.indptr))
+    edge_index[0] = np.repeat(np.arange(n), np.diff(matrix.indptr))
     edge_index[1] = matrix.indices
-    weights = None if weight is None else torch.from_numpy(matrix.data.astype(np.float32))
-    return _Sides(torch.from_numpy(edge_index), weights, matrix, loops, len(source) - matrix.nnz)
+    weight = None if edges.weight is None else torch.from_numpy(matrix.data.astype(np.float32))
+    return _UniqueEdges(torch.from_numpy(edge_index), weight, matrix, loops, len(nodes.source) - loops - matrix.nnz)
 
 
 def _node_counts(nodes: NodeTable) -> Counts:
@@ -211,23 +204,25 @@ def _node_counts(nodes: NodeTable) -> Counts:
     return {"nodes": n, "nodes only in edges": n - nodes.frame.height, "nodes only in table": int((~has_edge).sum())}
 
 
-def _edge_counts(edges: Edges, sides: _Sides) -> Counts:
+def _edge_counts(edges: Edges, unique: _UniqueEdges) -> Counts:
     counts: Counts = {"edges read": edges.num_read}
     if edges.rows is not None:
         counts["edges of other times"] = edges.num_read - len(edges.rows)
-    counts |= {"duplicate edges": sides.duplicates, "self-loops": sides.loops, "edges": sides.edge_index.shape[1]}
+    counts |= {"duplicate edges": unique.duplicates, "self-loops": unique.loops, "edges": unique.edge_index.shape[1]}
     if edges.time_range is not None:
         counts["times"] = " to ".join(edges.time_range)
-    if sides.weight is not None and sides.weight.numel():
-        counts["weights"] = f"{edges.weight_column}, {float(sides.weight.min()):g} to {float(sides.weight.max()):g}"
+    if unique.edge_weight is not None and unique.edge_weight.numel():
+        counts["weights"] = (
+            f"{edges.weight_column}, {float(unique.edge_weight.min()):g} to {float(unique.edge_weight.max()):g}"
+        )
     return counts
 
 
-def _shape_counts(sides: _Sides, nodes: int) -> Counts:
-    degree = np.diff(sides.matrix.indptr) + np.bincount(sides.matrix.indices, minlength=nodes)
-    components, component = connected_components(sides.matrix, directed=False)
+def _shape_counts(unique: _UniqueEdges, nodes: int) -> Counts:
+    degree = np.diff(unique.matrix.indptr) + np.bincount(unique.matrix.indices, minlength=nodes)
+    components, component = connected_components(unique.matrix, directed=False)
     return {
-        "mean degree": round(2 * sides.matrix.nnz / max(nodes, 1), 2),
+        "mean degree": round(2 * unique.matrix.nnz / max(nodes, 1), 2),
         "isolated nodes": int((degree == 0).sum()),
         "components": int(components),
         "largest component": int(np.bincount(component).max(initial=0)),
