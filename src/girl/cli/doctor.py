@@ -9,8 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from girl.cli.app import OUT, say
-from girl.cli.app import out as console
+from girl.cli.app import OUT, console, say
 
 
 def doctor(*, as_json: Annotated[bool, Parameter(name="--json", group=OUT, negative="")] = False) -> None:

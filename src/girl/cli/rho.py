@@ -9,8 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN
-from girl.cli.app import out as console
+from girl.cli.app import DATA, OUT, RUN, console
 from girl.errors import InputError
 
 
