@@ -27,7 +27,7 @@ from torch import Tensor
 
 from girl import KRLoss
 from girl.files import write_json
-from girl.kernel.loss import MANY_CHUNKS, ONE_CHUNK
+from girl.kernel.loss import CHUNK_ROWS, SINGLE_CHUNK_ROWS
 from girl.lab.provenance import provenance
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
@@ -132,7 +132,7 @@ def measure_scaling(n: int) -> dict[str, float]:
     took = seconds(loss, x, y, repeats=3 if n <= 300_000 else 1)
     inputs = (x.numel() + y.numel()) * 4
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
-    chunks = 1 if n <= ONE_CHUNK else -(-n // MANY_CHUNKS)
+    chunks = 1 if n <= SINGLE_CHUNK_ROWS else -(-n // CHUNK_ROWS)
     return {
         "n": n,
         "seconds": took,

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from girl.errors import InputError
 from girl.graph.features import Features
 from girl.graph.graph import Graph
-from girl.kernel.checks import check_choice, check_number, check_whole
+from girl.kernel.checks import check_choice, check_int, check_number
 from girl.methods.augment import drawn, view
 from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
@@ -54,7 +54,7 @@ class SELENESettings:
             for one in self.structure:
                 check_choice("structure", one, STRUCTURES)
             for name, least in (("code", 1), ("channel", 1), ("rows", 0)):
-                check_whole(name, getattr(self, name), least)
+                check_int(name, getattr(self, name), least)
             check_number("hide", self.hide, 0, 1)
             check_number("drop", self.drop, 0, 1)
         except ValueError as error:

@@ -16,7 +16,7 @@ from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
 from girl.errors import InputError
-from girl.kernel.distributed import Ranks
+from girl.kernel.distributed import Communicator
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class World:
 
     def __init__(self, group: dist.ProcessGroup | None = None, losses: dist.ProcessGroup | None = None) -> None:
         self.group = group
-        self.ranks = None if losses is None else Ranks(losses)
+        self.ranks = None if losses is None else Communicator(losses)
         self.rank = 0 if group is None else dist.get_rank(group)
         self.count = 1 if group is None else dist.get_world_size(group)
 

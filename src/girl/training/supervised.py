@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from girl.errors import InputError
-from girl.kernel.checks import check_choice, check_number, check_whole
-from girl.kernel.distributed import Ranks
+from girl.kernel.checks import check_choice, check_int, check_number
+from girl.kernel.distributed import Communicator
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
 from girl.methods.base import Batch, Method, Needs
 from girl.methods.encoder_method import FLOAT, batch_bytes, encoder_bytes
@@ -61,8 +61,8 @@ class RegularizerSettings:
             check_choice("form", self.form, ("square", "root"))
             check_number("weight", self.weight, 0)
             check_number("decay", self.decay, 0)
-            check_whole("rank", self.rank, 1)
-            check_whole("watch", self.watch, 0)
+            check_int("rank", self.rank, 1)
+            check_int("watch", self.watch, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -153,7 +153,7 @@ class SupervisedMethod(Method):
         self._mask[labels.train] = True
         s = recipe.regularizer
         self.regularizer: KRRegularizer | None = None
-        self._ranks: Ranks | None = None
+        self._ranks: Communicator | None = None
         # A single layer is the last one: without `last` there is nothing to regularise.
         if s.regularizer == "kr" and (recipe.model.depth > 1 or s.last):
             classes = None if labels.several else labels.classes
@@ -161,7 +161,7 @@ class SupervisedMethod(Method):
                 self.model, weight=s.weight, loss=s.kr_loss(), last=s.last, classes=classes
             )
 
-    def share(self, ranks: Ranks) -> None:
+    def share(self, ranks: Communicator) -> None:
         """Cross-entropy and regulariser are those of all processes' training nodes."""
         self._ranks = ranks
         if self.regularizer is not None:
@@ -172,7 +172,7 @@ class SupervisedMethod(Method):
         mask, y = batch.of(self._mask), batch.of(self.labels.y)
         known = total = int(mask.sum())
         if self._ranks is not None:
-            total = sum(self._ranks.sizes(known, mask.device))
+            total = self._ranks.total_rows(known, mask.device)
         if not total:
             return {}
         logits = self.model(batch.x, batch.graph, generator)[mask]
@@ -183,7 +183,7 @@ class SupervisedMethod(Method):
             total *= y.shape[1]
         else:
             entropy = cross_entropy(logits, y[mask], reduction=how)
-        found = {"cross-entropy": entropy if self._ranks is None else entropy * (self._ranks.count / total)}
+        found = {"cross-entropy": entropy if self._ranks is None else entropy * (self._ranks.world_size / total)}
         if self.regularizer is not None:
             found["KR"] = self.regularizer(y, mask, generator=generator)
         return found
