@@ -96,40 +96,35 @@ class ChunkedRows:
         x: n x d.
         chunk_size: rows of a chunk; by default one chunk holds all rows.
         communicator: if given, x is this process's part of the rows of all processes.
-        not_finite: whether this process found NaN or infinity; ``processes_not_finite`` counts such processes.
+        failed: whether the rows of this process are invalid; ``num_failed`` counts such processes.
     """
 
     def __init__(
-        self,
-        x: Tensor,
-        chunk_size: int | None = None,
-        communicator: Communicator | None = None,
-        not_finite: bool = False,
+        self, x: Tensor, chunk_size: int | None = None, communicator: Communicator | None = None, failed: bool = False
     ) -> None:
         self.x = x.detach()
         self.requires_grad = x.requires_grad and torch.is_grad_enabled()
         self.chunk_size = chunk_size or max(x.shape[0], 1)
         self.communicator = communicator
         #: Rows on all processes, and on those before this one.
-        self.total, self.offset, self.processes_not_finite = len(x), 0, int(not_finite)
+        self.total, self.offset, self.num_failed = len(x), 0, int(failed)
         if communicator is not None:
-            self._exchange_statistics(communicator, not_finite)
+            self._exchange_statistics(communicator, failed)
         self._buffer = _GradientBuffer(x)
         #: The input of every use of X in the autograd graph.
         self.token: Tensor = _Release.apply(x, self._buffer)
 
-    def _exchange_statistics(self, communicator: Communicator, not_finite: bool) -> None:
+    def _exchange_statistics(self, communicator: Communicator, failed: bool) -> None:
         """Send all that the processes need to know of each other's rows, in one message."""
         x, dtype = self.x, wide_dtype(self.x)
         counts = torch.zeros(communicator.world_size, dtype=dtype, device=x.device)
         counts[communicator.rank] = len(x)
-        flag = torch.tensor([float(not_finite)], dtype=dtype, device=x.device)
-        counts, flag, total, squares = communicator.all_reduce(
-            counts, flag, x.sum(0, dtype=dtype), self._square_norms(dtype)
-        )
+        flag = torch.tensor([float(failed)], dtype=dtype, device=x.device)
+        sums = (x.sum(0, dtype=dtype), self._square_norms(dtype))
+        counts, flag, total, squares = communicator.all_reduce(counts, flag, *sums)
         sizes = [int(count) for count in counts]
         self.total, self.offset = sum(sizes), sum(sizes[: communicator.rank])
-        self.processes_not_finite = int(flag)
+        self.num_failed = int(flag)
         # These replace the cached properties below, which are for a single process.
         self.center = (total / max(self.total, 1)).to(working_dtype(x))
         self.mean_squared_norm = (squares / max(self.total, 1)).to(working_dtype(x))

@@ -185,21 +185,16 @@ class KRLoss(nn.Module):
     def _checked_rows(self, x: Tensor, targets: Sequence[Tensor]) -> ChunkedRows:
         """The rows, if they are valid. With several processes all of them raise or none, so that none waits forever."""
         chunk_size = self.chunk_size or (max(len(x), 1) if len(x) <= SINGLE_CHUNK_ROWS else CHUNK_ROWS)
-        not_finite: checks.NotFiniteError | None = None
+        failure: checks.NotFiniteError | None = None
         try:
             checks.check_finite(x, targets)
         except checks.NotFiniteError as error:
-            if self.communicator is None:
-                raise
-            not_finite = error
-        if self.communicator is None:
-            checks.check_rows_differ(len(x), checks.all_rows_equal(x))
-        rows = ChunkedRows(x, chunk_size, self.communicator, not_finite is not None)
-        if rows.processes_not_finite:
-            raise not_finite or checks.NotFiniteError(
-                "x: another process was given NaN or infinity, expected finite numbers"
-            )
-        checks.check_rows_differ(rows.total, equal=False)
+            failure = error
+        rows = ChunkedRows(x, chunk_size, self.communicator, failure is not None)
+        if rows.num_failed:
+            message = "x: another process was given NaN or infinity, expected finite numbers"
+            raise failure or checks.NotFiniteError(message)
+        checks.check_rows_differ(rows.total, equal=self.communicator is None and checks.all_rows_equal(x))
         return rows
 
     def extra_repr(self) -> str:

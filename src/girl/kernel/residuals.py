@@ -62,8 +62,8 @@ def mean_norm(
 ) -> Tensor:
     r"""The mean over columns of :math:`s_c(\frac1n\sum_i|R_{ic}/s_c|^p)^{1/p}`, or of its p-th power (not ``root``).
 
-    ``sums`` (m) are the sums over the n ``rows`` of :math:`|R_{ic}/s_c|^p`. ``target_sums`` (m) are those of the target;
-    rounding in ``dtype`` is measured against them. ``scale`` (m) is :math:`s_c`; None means 1.
+    ``sums`` (m) are the sums over the n ``rows`` of :math:`|R_{ic}/s_c|^p`; ``scale`` (m) is :math:`s_c`; None is 1.
+    ``target_sums`` (m) are the same sums of the target. Rounding in ``dtype`` is measured against them.
     """
     rounding = (ROUNDINGS * torch.finfo(dtype).eps) ** p * target_sums.detach()
     nonzero = sums > rounding
