@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Page as Tab
-from test_page import HOSTILE, make_report, make_set_report
 
 from girl.reporting.page import ReportData, write_report
+from tests.reporting.test_page import HOSTILE, make_report, make_set_report
 
 # The sandbox refuses to run as root, as in containers; the rest keeps chromium from calling home.
 FLAGS = [

@@ -74,47 +74,28 @@ def pretrain(
         objective: settings of the objective that do.
         train: settings of the training that do.
     """
-    from girl import datasets, splits
-    from girl.console import phase
-    from girl.nn.encoder import shared as shared_encoder
-    from girl.training.cached_batch import kept_batch, kept_part
-    from girl.training.distributed import joined
-    from girl.training.recipe import find_recipe, method_recipe
-    from girl.training.run import device_of, save_embedding
-    from girl.training.run import pretrain as run_pretrain
+    from girl.api.pretrain import pretrain as pretrain_dataset
+    from girl.datasets import describe
 
-    name = datasets.describe(dataset).name
-    if recipe in ("tuned", "default"):
-        base = method_recipe(method, name if recipe == "tuned" else None)
-    else:
-        base = find_recipe(recipe)
-        if method not in ("girl", base.name):
-            raise InputError(f"--method: given {method!r} with a recipe of {base.name!r}, expected one of them only")
-    full = base.with_values(given(encoder, objective, train) | assigned(set_ or []), "command line")
-    place = device_of(device)
-    with joined(place) as world:
-        found = world.in_turn(lambda: datasets.load(name, data_root, mirror))
-        rule = splits.get(protocol or found.protocols[0])
-        _check_inductive(found, rule.name, found.protocols)
-        shared = rule.split(found, split)  # also where training needs no split: a protocol it lacks is a mistake
-        nodes = shared.train if found.inductive else None
-        with phase(console if world.first else None, "making the graph"):
-            whole = kept_batch(found.data, full.encoder, place, world=world)
-            part = whole if nodes is None else kept_part(whole, nodes, world=world)
-        about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
-        graphs = f"{found.graphs:,} graphs, " if found.graphs else ""
-        if world.first:
-            say(f"{found.title}: {graphs}{whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges")
-        out = out or Path("runs") / found.name
-        run = run_pretrain(part, full, out=out, resume=resume, about=about, console=console, world=world)
-        with shared_encoder(run.method, world.ranks):
-            vectors = run.vectors if part is whole and run.vectors is not None else run.embed(whole)
-    if not world.first:
-        return
-    save_embedding(out / "embeddings.npy", vectors)
-    ended = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
-    say(f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{ended}. Kept in {out}")
-    say(f"next: girl evaluate {out}" + ("" if full.name != "girl" else f", girl report {out}"))
+    folder = out or Path("runs") / describe(dataset).name
+    run = pretrain_dataset(
+        dataset,
+        recipe,
+        method=method,
+        protocol=protocol,
+        split=split,
+        out=folder,
+        resume=resume,
+        device=device,
+        verbose=console,
+        data_root=data_root,
+        mirror=mirror,
+        **given(encoder, objective, train),
+        **assigned(set_ or []),
+    )
+    stopped = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
+    say(f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{stopped}. Saved in {folder}")
+    say(f"next: girl evaluate {folder}" + (f", girl report {folder}" if run.recipe.name == "girl" else ""))
 
 
 def evaluate(
@@ -145,22 +126,24 @@ def evaluate(
     from girl import splits as rules
     from girl.evaluation.scores import controls, score_splits
     from girl.files import write_json
+    from girl.training.batch import fingerprint
     from girl.training.cached_batch import kept_batch, kept_part
-    from girl.training.run import embed_untrained, fingerprint, load_run
+    from girl.training.run import load_run
+    from girl.training.untrained import embed_untrained
 
     if splits < 1:
         raise InputError(f"--splits: given {splits}, expected at least 1")
     known = load_run(run)
-    if "dataset" not in known.about:
+    if "dataset" not in known.config:
         raise InputError(f"{run}: its graph is not a named dataset, expected a run of `girl pretrain`")
-    found = datasets.load(known.about["dataset"], data_root, mirror)
-    rule = rules.get(protocol or known.about.get("protocol", found.protocols[0]))
-    _check_inductive(found, rule.name, [known.about.get("protocol", found.protocols[0])])
+    found = datasets.load(known.config["dataset"], data_root, mirror)
+    rule = rules.get(protocol or known.config.get("protocol", found.protocols[0]))
+    _check_inductive(found, rule.name, [known.config.get("protocol", found.protocols[0])])
     # On inductive data the test nodes of other splits were seen in training.
-    chosen = [known.about.get("split", 0)] if found.inductive else list(range(min(splits, rule.count(found))))
+    chosen = [known.config.get("split", 0)] if found.inductive else list(range(min(splits, rule.count(found))))
     whole = kept_batch(found.data, known.recipe.encoder)
     part = kept_part(whole, rule.split(found, chosen[0]).train) if found.inductive else whole
-    if known.about.get("fingerprint") != fingerprint(part):
+    if known.config.get("fingerprint") != fingerprint(part):
         raise InputError(
             f"{run}: its graph is not the {found.title} that is at hand: another stand-in, another version, or another "
             "recipe. Give the `girl pretrain` command again, in another folder"

@@ -12,7 +12,9 @@ from girl import datasets, splits
 from girl.errors import InputError
 from girl.methods.base import Batch
 from girl.nn.diagnosis import lost_share, lost_shares
-from girl.training.run import batch_of, load_folder, load_run
+from girl.training.batch import make_batch
+from girl.training.run import load_run
+from girl.training.run_folder import load_folder
 from girl.training.supervised_run import load_supervised
 
 
@@ -43,18 +45,18 @@ def diagnose_run(
         known = load_supervised(run)
         settings, trace = known.recipe.model.encoder, known.history.observed
         title = f"{known.recipe.regularizer.regularizer}, depth {known.recipe.model.depth}"
-        about = known.about
+        about = known.config
     else:
         other = load_run(run)
         settings, trace = other.recipe.encoder, []
         name = "GIRL" if other.recipe.name == "girl" else other.recipe.name
-        title, about = f"{name}, {settings.conv}, depth {settings.layers}", other.about
+        title, about = f"{name}, {settings.conv}, depth {settings.layers}", other.config
     if "dataset" not in about:
         raise InputError(f"{run}: its graph is not a named dataset, and its labels are not at hand")
     found = datasets.load(about["dataset"], data_root, mirror)
     found.check_nodes("a diagnosis")
     split = splits.get(about["protocol"]).split(found, about["split"])
-    whole: Batch = batch_of(found.data, settings)
+    whole: Batch = make_batch(found.data, settings)
     chosen = getattr(split, nodes)
     y = found.data.y
     first = lost_share(whole.x.dense(chosen), y[chosen], torch.Generator().manual_seed(0))

@@ -28,7 +28,9 @@ from girl.methods.base import Batch
 from girl.reporting.page import ReportData, write_report
 from girl.tables.embeddings import read_embeddings
 from girl.tables.user_graph import UserGraph
-from girl.training.run import Run, batch_of, embed_untrained, load_run, save_run, seen_by
+from girl.training.batch import induced_batch, make_batch
+from girl.training.run import Run, load_run, save_run
+from girl.training.untrained import embed_untrained
 
 #: What a run of a user's graph keeps beside the model, for the report.
 NODES, EDGES, SUMMARY, QUALITY, REPORT = (
@@ -154,22 +156,22 @@ def _kept_vectors(path: Path, rows: int) -> NDArray[Any] | None:
 
 
 def _of_dataset(folder: Path, run: Run, root: Path | None, mirror: Path | None) -> ReportData:
-    if "dataset" not in run.about:
+    if "dataset" not in run.config:
         raise InputError(f"{folder}: holds a model but not what it was trained on, expected a run of girl embed")
-    found = datasets.load(run.about["dataset"], root, mirror)
+    found = datasets.load(run.config["dataset"], root, mirror)
     if run.recipe.name != "girl":
         raise InputError(
             f"{folder}: given a run of {run.recipe.name}, expected one of GIRL; see girl evaluate {folder}"
         )
-    whole = batch_of(found.data, run.recipe.encoder)
+    whole = make_batch(found.data, run.recipe.encoder)
     path = folder / "embeddings.npy"
     vectors = _kept_vectors(path, found.graphs or whole.size)
     if vectors is None:
         vectors = run.embed(whole).numpy()
     part = whole
     if found.inductive:
-        rule = splits.get(run.about["protocol"])
-        part = seen_by(whole, rule.split(found, run.about["split"]).train)
+        rule = splits.get(run.config["protocol"])
+        part = induced_batch(whole, rule.split(found, run.config["split"]).train)
     labels = None
     if not found.multilabel:
         labels = pl.Series("label", [str(y) if y >= 0 else None for y in found.data.y.tolist()], pl.String)
