@@ -15,14 +15,14 @@ from torch import Tensor
 from girl.kernel.distributed import Communicator
 from girl.kernel.precision import wide_dtype, working_dtype
 
-#: X is far from the origin if |mean row|² exceeds this fraction of the mean |row|². Below it, products of rows that are
-#: not centred lose at most one of float32's seven digits, and sums of squares lose two.
+#: X is far from the origin if the squared norm of its mean row exceeds this fraction of its mean squared norm. Below,
+#: products of rows that are not centred lose at most one of float32's seven digits, and sums of squares lose two.
 FAR_FROM_ORIGIN = 0.99
-#: ``function(index, chunks, shared)``: the sums over one chunk, from that chunk of every source and the shared tensors.
-ChunkFunction = Callable[[int, Sequence[Tensor], Sequence[Tensor]], tuple[Tensor, ...]]
-
 #: Sums of squares are taken over at most this many rows at a time.
 SQUARE_SUM_ROWS = 8192
+
+#: ``function(index, chunks, shared)``: the sums over one chunk, from that chunk of every source and the shared tensors.
+ChunkFunction = Callable[[int, Sequence[Tensor], Sequence[Tensor]], tuple[Tensor, ...]]
 
 
 class _GradientBuffer:
@@ -40,7 +40,7 @@ class _GradientBuffer:
     def add(self, gradient: Tensor) -> None:
         """Add a gradient of all rows."""
         if self._tensor is None:
-            # Nobody else holds a contiguous gradient, so it becomes the buffer. Others may be views of smaller tensors.
+            # It was allocated for X alone, so it becomes the buffer. If not contiguous, it may be a view: copy it.
             self._tensor = gradient.to(self._dtype, copy=not gradient.is_contiguous())
         else:
             self._tensor.add_(gradient)

@@ -75,7 +75,7 @@ def rho(x: ArrayLike | Tensor, y: ArrayLike | Tensor | scipy.sparse.spmatrix, *,
         (0.0, 1.0)
 
     See Also:
-        :class:`KRLoss`: a loss to train with.
+        :class:`girl.KRLoss`: a loss to train with.
     """
     return estimate_rho(x, y, random_state=random_state).rho
 

@@ -81,8 +81,8 @@ class KRLoss(nn.Module):
         True
 
     See Also:
-        :func:`kr_loss`: the functional form.
-        :func:`rho`: an estimate of ρ(Y|X) to read, rather than a loss to train with.
+        :func:`girl.kr_loss`: the functional form.
+        :func:`girl.rho`: an estimate of ρ(Y|X) to read, rather than a loss to train with.
         :class:`girl.KRRegularizer`: this loss on the layers of a GNN.
     """
 
@@ -240,7 +240,7 @@ def kr_loss(  # noqa: D417 (most arguments are described in KRLoss)
         True
 
     See Also:
-        :class:`KRLoss`: the module, with every choice explained.
+        :class:`girl.KRLoss`: the module, with every choice explained.
     """
     choices = (bandwidth, features, rank, smoother, strength, residual, p)
     module = KRLoss(*choices, root=root, landmarks=landmarks, chunk_size=chunk_size, group=group)

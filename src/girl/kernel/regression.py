@@ -60,14 +60,14 @@ def lowrank_rho(
     plain = not loo and p == 2 and all(y.layout == torch.strided for y in targets)
     if isinstance(smoother, Ridge) and plain and single and communicator is None:
         return _insample_ridge_rho(rows, targets, features, smoother, root)
-    parts = [
+    prepared = [
         MomentsTarget(y, rows.chunk_size, dtype)
         if y.layout == torch.sparse_csr and p == 2
         else DenseTarget(y, p, rows.chunk_size, dtype, communicator)
         for y in targets
     ]
-    sources = [rows, *(target.rows for target in parts if target.rows is not None)]
-    weighted = any(isinstance(target, MomentsTarget) for target in parts)
+    sources = [rows, *(target.rows for target in prepared if target.rows is not None)]
+    weighted = any(isinstance(target, MomentsTarget) for target in prepared)
     count = len(features.tensors)
     if single:
         phi = features(rows.all())
@@ -87,7 +87,7 @@ def lowrank_rho(
 
     def products(index: int, phi: Tensor, chunks: Sequence[Tensor]) -> tuple[Tensor, ...]:
         rest, gram = iter(chunks), residuals.gram(phi).to(wide_dtype(phi))
-        return gram, *(target.project(index, None if target.rows is None else next(rest), phi) for target in parts)
+        return gram, *(target.project(index, None if target.rows is None else next(rest), phi) for target in prepared)
 
     def residual_sums(
         index: int, phi: Tensor, chunks: Sequence[Tensor], core: Tensor, *fits: Tensor
@@ -97,20 +97,20 @@ def lowrank_rho(
         if weighted:
             sums.append(residuals.gram(phi if factors is None else phi * factors.unsqueeze(1)).to(wide_dtype(phi)))
         rest = iter(chunks)
-        for target, fit in zip(parts, fits, strict=True):
+        for target, fit in zip(prepared, fits, strict=True):
             sums.extend(target.residual_sums(index, None if target.rows is None else next(rest), phi, fit, factors))
         return tuple(sums)
 
     gram_sum, *projected = summed(products)
     if communicator is not None:
-        for target, sums in zip(parts, communicator.all_reduce(*(target.sums for target in parts)), strict=True):
+        for target, sums in zip(prepared, communicator.all_reduce(*(target.sums for target in prepared)), strict=True):
             target.sums = sums
     core = smoother.core(gram_sum, rows.total).to(dtype)
     fits = [core @ product for product in projected]
     results = summed(residual_sums, core, *fits)
     weighted_gram = results.pop(0) if weighted else None
     total = gram_sum.new_zeros(())
-    for target, fit in zip(parts, fits, strict=True):
+    for target, fit in zip(prepared, fits, strict=True):
         total = total + target.rho(results[: target.num_sums], fit, weighted_gram, rows.total, root)
         del results[: target.num_sums]
     return total

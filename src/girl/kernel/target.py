@@ -31,7 +31,7 @@ class DenseTarget:
             if communicator is not None:
                 (largest,) = communicator.all_reduce(largest, op=dist.ReduceOp.MAX)
             self.scale = residuals.column_scale(largest).to(dtype)
-        #: Sums over rows of |y/scale|ᵖ, m.
+        #: Sums over rows of the p-th powers of y/scale, m.
         self.sums = torch.zeros(y.shape[1], dtype=wide_dtype(y), device=y.device)
         if self.rows is not None:
             for index in range(self.rows.num_chunks):
