@@ -13,8 +13,7 @@ import girl
 from girl.api.embed import PART, WHOLE, recipe_for
 from girl.errors import InputError
 from girl.reporting.run_report import report_run
-from girl.tables.embeddings import read_embeddings
-from girl.tables.user_graph import InputSettings
+from girl.tables import InputSettings, read_embeddings
 
 SMALL = {"hidden": 8, "epochs": 2, "rank": 16, "target_rank": 8}
 

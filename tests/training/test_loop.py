@@ -10,12 +10,12 @@ import torch
 from rich.console import Console
 
 from girl.errors import InputError
-from girl.graph.features import Features
+from girl.graph.batch import Batch
 from girl.graph.graph import Graph
-from girl.methods.base import Batch
+from girl.graph.node_features import NodeFeatures
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.nn.encoder import EncoderSettings
-from girl.training.checkpoint import load_newest, numbered
+from girl.training.checkpoint import list_checkpoints, load_newest
 from girl.training.context import Context
 from girl.training.loop import DivergedError, fit
 from girl.training.state import TrainingState, TrainSettings
@@ -24,7 +24,10 @@ from girl.training.state import TrainingState, TrainSettings
 def whole(n=150):
     generator = torch.Generator().manual_seed(0)
     x = (torch.rand(n, 30, generator=generator) < 0.2).float()
-    return Batch(Features.of(x.to_sparse_csr()), Graph.from_edges(torch.randint(n, (2, 4 * n), generator=generator), n))
+    return Batch(
+        NodeFeatures.from_tensor(x.to_sparse_csr()),
+        Graph.from_edges(torch.randint(n, (2, 4 * n), generator=generator), n),
+    )
 
 
 def method(**extra):
@@ -118,9 +121,9 @@ def test_it_stops_when_nothing_moves(tmp_path):
 
 def test_a_damaged_checkpoint_falls_back_and_ends_in_the_same_bits(tmp_path):
     straight, _ = train(tmp_path)
-    newest = numbered(tmp_path / "checkpoints")[0]
+    newest = list_checkpoints(tmp_path / "checkpoints")[0]
     newest.write_bytes(newest.read_bytes()[:100])
-    with pytest.warns(UserWarning, match="passed over"):
+    with pytest.warns(UserWarning, match="checkpoint skipped"):
         resumed, _ = train(tmp_path)
     assert same(resumed, straight)
 
@@ -193,8 +196,12 @@ def test_killed_at_any_moment_and_resumed_ends_in_the_same_bits(tmp_path):
         child = subprocess.Popen(command)
         if attempt < 3:
             # Kill soon after a new checkpoint appears, or in the middle of writing one.
-            before, deadline = set(numbered(tmp_path / "checkpoints")), time.monotonic() + 60
-            while set(numbered(tmp_path / "checkpoints")) == before and child.poll() is None and time.monotonic() < deadline:
+            before, deadline = set(list_checkpoints(tmp_path / "checkpoints")), time.monotonic() + 60
+            while (
+                set(list_checkpoints(tmp_path / "checkpoints")) == before
+                and child.poll() is None
+                and time.monotonic() < deadline
+            ):
                 time.sleep(0.001)
             time.sleep(0.013 * attempt)
             kills += child.poll() is None
@@ -261,7 +268,7 @@ def test_methods_are_told_of_steps_and_epochs():
     made.after_step = lambda share: told.append(share)
 
     def after_epoch(batches, generator):
-        told.append([batch.size for batch in batches()])
+        told.append([batch.num_nodes for batch in batches()])
         assert isinstance(generator, torch.Generator)
 
     made.after_epoch = after_epoch

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN, say
-from girl.cli.app import out as console
+from girl.cli.app import DATA, OUT, RUN, console, say
 from girl.cli.options import (
     NO_GRAPH_ENCODER,
     NO_INPUT,
@@ -75,7 +74,7 @@ def embed(
         train: settings of the training that do.
     """
     from girl.api.embed import embed as embed_graph
-    from girl.tables.user_graph import InputSettings
+    from girl.tables import InputSettings
 
     folder = run or Path("runs") / (edges.name or edges.resolve().name).split(".")[0]
     values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in given(reading).items()}

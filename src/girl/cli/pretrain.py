@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN, say
-from girl.cli.app import out as console
+from girl.cli.app import DATA, OUT, RUN, console, say
 from girl.cli.options import (
     NO_ENCODER,
     NO_OBJECTIVE,
@@ -127,7 +126,7 @@ def evaluate(
     from girl.evaluation.scores import controls, score_splits
     from girl.files import write_json
     from girl.training.batch import fingerprint
-    from girl.training.cached_batch import kept_batch, kept_part
+    from girl.training.cached_batch import cached_batch, cached_part
     from girl.training.run import load_run
     from girl.training.untrained import embed_untrained
 
@@ -141,8 +140,8 @@ def evaluate(
     _check_inductive(found, rule.name, [known.config.get("protocol", found.protocols[0])])
     # On inductive data the test nodes of other splits were seen in training.
     chosen = [known.config.get("split", 0)] if found.inductive else list(range(min(splits, rule.count(found))))
-    whole = kept_batch(found.data, known.recipe.encoder)
-    part = kept_part(whole, rule.split(found, chosen[0]).train) if found.inductive else whole
+    whole = cached_batch(found.data, known.recipe.encoder)
+    part = cached_part(whole, rule.split(found, chosen[0]).train) if found.inductive else whole
     if known.config.get("fingerprint") != fingerprint(part):
         raise InputError(
             f"{run}: its graph is not the {found.title} that is at hand: another stand-in, another version, or another "

@@ -9,8 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN
-from girl.cli.app import out as console
+from girl.cli.app import DATA, OUT, RUN, console
 from girl.errors import InputError
 
 
@@ -40,7 +39,7 @@ def rho(
         as_json: print one JSON object instead of a table.
     """
     from girl.kernel.estimate import estimate_rho
-    from girl.tables.matrix import read_matrix
+    from girl.tables import read_matrix
 
     samples, targets = read_matrix(x, x_columns), read_matrix(y, y_columns)
     try:

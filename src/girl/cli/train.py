@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN, say
-from girl.cli.app import out as console
+from girl.cli.app import DATA, OUT, RUN, console, say
 from girl.cli.options import (
     NO_MODEL,
     NO_REGULARIZER,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.sparse
 import torch
 from torch import Tensor
 
-from girl.kernel import sparse
+from girl.kernel.sparse import SparseMatrix, take_rows, to_scipy
 
 
 class Design:
@@ -24,11 +23,11 @@ class Design:
 
     def __init__(self, x: Tensor) -> None:
         self.x = x
-        self._turned = sparse.transpose(x) if x.layout == torch.sparse_csr else None
+        self._sparse = SparseMatrix(x) if x.layout == torch.sparse_csr else None
         n = x.shape[0]
         ones = torch.ones(n, 1, dtype=x.dtype)
-        values = x.values() if self._turned is not None else x
-        self.mean = ((self._turned if self._turned is not None else x.T) @ ones).T / n  # 1 × d
+        values = x if self._sparse is None else self._sparse.values
+        self.mean = (x.T @ ones if self._sparse is None else self._sparse.t_matmul(ones)).T / n  # 1 × d
         spread = float(values.double().square().sum()) / n - float(self.mean.double().square().sum())
         # A constant matrix has no spread: it stays as it is, and the intercept does all the work.
         floor = 1e-12 * float(self.mean.double().square().sum())
@@ -41,18 +40,18 @@ class Design:
 
     def times(self, w: Tensor) -> Tensor:
         r""":math:`w\tilde X^\top`, k × n, for weights k × d."""
-        product = w @ self.x.T if self._turned is None else (self.x @ w.T).T.contiguous()
+        product = w @ self.x.T if self._sparse is None else (self._sparse @ w.T).T.contiguous()
         return product.sub_(w @ self.mean.T).div_(self.scale)
 
     def turned(self, g: Tensor) -> Tensor:
         r""":math:`g\tilde X`, k × d, for g k × n."""
-        product = g @ self.x if self._turned is None else (self._turned @ g.T).T.contiguous()
+        product = g @ self.x if self._sparse is None else self._sparse.t_matmul(g.T).T.contiguous()
         return product.sub_(g.sum(1, keepdim=True) * self.mean).div_(self.scale)
 
     def gram(self) -> Tensor:
         r"""The smaller of :math:`\tilde X\tilde X^\top` and :math:`\tilde X^\top\tilde X`, in float64."""
         n, d = self.shape
-        if self._turned is None:
+        if self._sparse is None:
             centred = (self.x.double() - self.mean.double()).div_(self.scale)
             return centred @ centred.T if n < d else centred.T @ centred
         x = to_scipy(self.x.double())
@@ -66,23 +65,9 @@ class Design:
         return product.div_(self.scale**2)
 
 
-def to_scipy(x: Tensor) -> scipy.sparse.csr_matrix:
-    """A CSR tensor as scipy's, sharing its memory."""
-    return scipy.sparse.csr_matrix((x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy()), x.shape)
-
-
 def take(x: Tensor) -> Callable[[Tensor], Tensor]:
     """A function that picks rows of a dense or CSR matrix."""
-    if x.layout != torch.sparse_csr:
-        return lambda at: x[at]
-    matrix = to_scipy(x)  # torch cannot index the rows of a CSR tensor
-
-    def pick(at: Tensor) -> Tensor:
-        part = matrix[at.numpy()]
-        crow, col = torch.from_numpy(part.indptr).long(), torch.from_numpy(part.indices).long()
-        return sparse.csr(crow, col, torch.from_numpy(part.data), (len(at), x.shape[1]))
-
-    return pick
+    return (lambda at: take_rows(x, at)) if x.layout == torch.sparse_csr else (lambda at: x[at])
 
 
 def sample(nodes: int, most: int, seed: int) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 
 from girl import datasets, splits
 from girl.errors import InputError
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
 from girl.nn.diagnosis import lost_share, lost_shares
 from girl.training.batch import make_batch
 from girl.training.run import load_run

@@ -74,22 +74,22 @@ class MomentsTarget:
     def __init__(self, y: Tensor, chunk_size: int, dtype: torch.dtype) -> None:
         self.dtype = dtype
         y = sparse.csr(y.crow_indices(), y.col_indices(), y.values().detach().to(dtype), (y.shape[0], y.shape[1]))
-        self.chunks = [(chunk, sparse.transpose(chunk)) for chunk in sparse.chunks(y, chunk_size)]
+        self.chunks = [sparse.SparseMatrix(chunk) for chunk in sparse.chunks(y, chunk_size)]
         self.sums = torch.zeros(y.shape[1], dtype=wide_dtype(y), device=y.device)
         self.sums.index_add_(0, y.col_indices(), y.values().to(wide_dtype(y)).square())
 
     def project(self, index: int, chunk: Tensor | None, features: Tensor) -> Tensor:
         """ΦᵀY (r x m) of chunk ``index``."""
-        return sparse.project(features, *self.chunks[index])
+        return self.chunks[index].t_matmul(features).T
 
     def residual_sums(
         self, index: int, chunk: Tensor | None, features: Tensor, fit: Tensor, factors: Tensor | None
     ) -> tuple[Tensor, ...]:
         """yᵀWy (m) and ΦᵀWY (r x m) of chunk ``index``."""
         weight = torch.ones_like(features[:, 0]) if factors is None else factors.square()
-        y, transpose = self.chunks[index]
-        squares = sparse.project(weight.unsqueeze(1), sparse.squared(y), sparse.squared(transpose)).squeeze(0)
-        return squares.to(wide_dtype(fit)), sparse.project(features * weight.unsqueeze(1), y, transpose)
+        y = self.chunks[index]
+        squares = y.with_values(y.values.square()).t_matmul(weight.unsqueeze(1)).squeeze(1)
+        return squares.to(wide_dtype(fit)), y.t_matmul(features * weight.unsqueeze(1)).T
 
     def rho(self, sums: Sequence[Tensor], fit: Tensor, weighted_gram: Tensor | None, rows: int, root: bool) -> Tensor:
         """ρ̂ from the sums over all rows and ΦᵀWΦ (r x r)."""

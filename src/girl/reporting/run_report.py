@@ -23,11 +23,10 @@ from girl.evaluation.label_probe import Interval, Probed, Unit
 from girl.evaluation.neighborhood import Likeness
 from girl.evaluation.quality import Quality, measure
 from girl.files import replacing, write_json
+from girl.graph.batch import Batch
 from girl.graph.structure import LARGE
-from girl.methods.base import Batch
 from girl.reporting.page import ReportData, write_report
-from girl.tables.embeddings import read_embeddings
-from girl.tables.user_graph import UserGraph
+from girl.tables import UserGraph, read_embeddings
 from girl.training.batch import induced_batch, make_batch
 from girl.training.run import Run, load_run, save_run
 from girl.training.untrained import embed_untrained
@@ -68,7 +67,7 @@ def keep_inputs(
         save_file(edges, beside)
     labels = None if graph.label is None else graph.table[graph.label]
     # A second pass over a large graph for a control would double the time for one number of the report.
-    control = embed_untrained(whole, run.recipe) if whole.size <= LARGE else None
+    control = embed_untrained(whole, run.recipe) if whole.num_nodes <= LARGE else None
     if graph.is_set:
         features = bag_of_nodes(features, graph.data.graph, graph.data.graphs)
     quality = measure(vectors, edges.get("edge_index"), features=features, untrained=control, labels=labels)
@@ -165,7 +164,7 @@ def _of_dataset(folder: Path, run: Run, root: Path | None, mirror: Path | None) 
         )
     whole = make_batch(found.data, run.recipe.encoder)
     path = folder / "embeddings.npy"
-    vectors = _kept_vectors(path, found.graphs or whole.size)
+    vectors = _kept_vectors(path, found.graphs or whole.num_nodes)
     if vectors is None:
         vectors = run.embed(whole).numpy()
     part = whole
@@ -183,7 +182,7 @@ def _of_dataset(folder: Path, run: Run, root: Path | None, mirror: Path | None) 
         vectors,
         edges,
         features=features,
-        untrained=embed_untrained(whole, run.recipe, part) if whole.size <= LARGE else None,
+        untrained=embed_untrained(whole, run.recipe, part) if whole.num_nodes <= LARGE else None,
         labels=labels,
     )
     return ReportData(
@@ -208,7 +207,7 @@ def _facts(found: NodeDataset, whole: Batch) -> dict[str, int | float | str]:
     return {
         "dataset": found.title,
         **({"graphs": found.graphs} if found.graphs else {}),
-        "nodes": whole.size,
+        "nodes": whole.num_nodes,
         "edges": edges // 2 if whole.graph.symmetric else edges,
         "features": whole.x.shape[1],
         "classes": found.classes,

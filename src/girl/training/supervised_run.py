@@ -12,12 +12,12 @@ from torch_geometric.data import Data
 
 from girl.datasets.dataset import NodeDataset
 from girl.errors import InputError
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
 from girl.nn.classifier import Classifier
 from girl.nn.encoder import shared
 from girl.splits import Protocol
 from girl.training.batch import fingerprint, make_batch
-from girl.training.cached_batch import kept_batch, kept_part
+from girl.training.cached_batch import cached_batch, cached_part
 from girl.training.context import Context
 from girl.training.labels import Labels
 from girl.training.loop import fit
@@ -72,7 +72,7 @@ def train_classifier(
         "recipe": recipe.to_dict(),
         "inputs": data.x.shape[1],
         "classes": labels.classes,
-        "nodes": data.size,
+        "nodes": data.num_nodes,
         "fingerprint": fingerprint(data),
         **(config or {}),
     }
@@ -115,17 +115,16 @@ def train_on_split(
         context: device, processes, console, folder, and whether to resume.
     """
     context = context or Context()
-    processes, device = context.distributed, context.device
     split = protocol.split(dataset, index)
-    labels = Labels.of(dataset, split, device)
-    data = kept_batch(dataset.data, recipe.model.encoder, device, processes=processes)
+    labels = Labels.of(dataset, split, context.device)
+    data = cached_batch(dataset.data, recipe.model.encoder, context)
     config = {"dataset": dataset.name, "protocol": protocol.name, "split": index, "stand_in": dataset.stand_in}
     if dataset.inductive:
-        part = kept_part(data, labels.train, processes=processes)
+        part = cached_part(data, labels.train, context)
         run = train_classifier(part, labels.induced(labels.train), recipe, context, config, (data, labels))
     else:
         run = train_classifier(data, labels, recipe, context, config)
-    with shared(run.model, processes.ranks):
+    with shared(run.model, context.distributed.ranks):
         logits = run.predict(data)
     parts = {"train": split.train, "val": split.val, "test": split.test}
     run.scores = {"metric": labels.metric, **{name: labels.score(logits, nodes) for name, nodes in parts.items()}}
