@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from rich.console import Console
 from torch import Tensor
 
+from girl.api.report import REPORT
 from girl.console import phase
 from girl.errors import InputError
+from girl.evaluation.quality import measure_run
 from girl.graph.compact import compact
 from girl.graph.structure import LARGE, STRUCTURES, Structure, StructureEncoding
 from girl.nn.encoder import shared
-from girl.reporting.run_report import keep_inputs, report_run
+from girl.reporting.page import write_report
+from girl.reporting.run_report import report_data_from_memory, save_report_inputs
 from girl.tables.embeddings import as_table, check_output, write_embeddings
 from girl.tables.encoding import Encoding
 from girl.tables.user_graph import InputSettings, UserGraph, read_user_graph, user_graph_of
@@ -29,7 +32,7 @@ from girl.tables.user_graph_set import read_user_graphs, user_graphs_of
 from girl.training.distributed import ALONE, World
 from girl.training.loop import Resume
 from girl.training.recipe import Recipe, find_recipe
-from girl.training.run import Run, batch_of, device_of, load_run, pretrain
+from girl.training.run import Run, batch_of, device_of, load_run, pretrain, save_run
 
 #: A table, or the file that it is in.
 Source = Path | str | pl.DataFrame
@@ -167,10 +170,16 @@ def embed(
             write_embeddings(out, graph.ids, vectors, graph.table)
     if folder is not None and out is not None:
         with phase(console, "measuring"):
-            keep_inputs(folder, graph, vectors, run, whole, data.x, out)
+            if known is not None:
+                save_run(run, folder)
+            labels = None if graph.label is None else graph.table[graph.label]
+            quality = measure_run(run, vectors, data, whole, labels)
+            report_data = report_data_from_memory(graph, vectors, run, quality, folder.name, out)
+            save_report_inputs(folder, report_data)
         if report:
             with phase(console, "report"):
-                made_report = report_run(folder, vectors=vectors)
+                made_report = folder / REPORT
+                write_report(made_report, report_data)
     return Embedded(graph, vectors, run, folder, made_report)
 
 

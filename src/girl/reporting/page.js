@@ -1,25 +1,25 @@
-// The map: colours, hovering, search and neighbours. All strings of the data enter the page as text, never as HTML.
+// The map: colours, hovering, search and neighbours. Strings from the data are inserted as text, never as HTML.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("report-data").textContent);
   const $ = (id) => document.getElementById(id);
   const plot = $("plot");
-  const many = data.ids.length;
-  const joinedTo = (node) => data.joined?.[node] ?? []; // graphs of a set are not joined
+  const count = data.ids.length;
+  const neighborsOf = (node) => data.neighbors?.[node] ?? []; // the graphs of a set have no neighbours
 
-  // Ten hues that stay apart for colour-blind readers (Petroff 2021), with a second mark for the next ten. In the dark,
-  // the deepest are lifted.
-  const HUES = ["#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"];
-  const LIFTED = { "#bd1f01": "#e04a2c", "#832db6": "#aa6ad8", "#717581": "#8d92a1" };
-  const MARKS = ["circle", "diamond"];
-  const MOST = HUES.length * MARKS.length;
-  // Viridis without the end that the background would swallow.
+  // Ten colours that colour-blind readers can distinguish (Petroff 2021); the next ten use another symbol. Dark mode
+  // uses lighter versions of the darkest.
+  const COLOURS = ["#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"];
+  const LIGHTER = { "#bd1f01": "#e04a2c", "#832db6": "#aa6ad8", "#717581": "#8d92a1" };
+  const SYMBOLS = ["circle", "diamond"];
+  const MAX_LEVELS = COLOURS.length * SYMBOLS.length;
+  // Viridis without the end that is close to the background.
   const RAMPS = {
     light: ["#c8dc33", "#6ccd5a", "#27ad81", "#21908d", "#31688e", "#443a83", "#440154"],
     dark: ["#46488c", "#31688e", "#21908d", "#27ad81", "#5cc863", "#aadc32", "#fde725"],
   };
-  const SIZE = many < 300 ? 9 : many < 2500 ? 7 : many < 6000 ? 5 : 4;
-  const READ = 10; // columns on the card
+  const SIZE = count < 300 ? 9 : count < 2500 ? 7 : count < 6000 ? 5 : 4;
+  const CARD_COLUMNS = 10;
 
   const scheme = window.matchMedia("(prefers-color-scheme: dark)");
   let printing = false;
@@ -28,8 +28,8 @@
 
   const state = { column: 0, plane: Object.keys(data.maps)[0], hidden: new Set(), chosen: null };
 
-  // Small numbers of points are drawn as SVG, which prints best; many need WebGL, where there is one.
-  const kind = many > 3000 && webgl() ? "scattergl" : "scatter";
+  // SVG prints best; many points need WebGL, if the browser has it.
+  const kind = count > 3000 && webgl() ? "scattergl" : "scatter";
   function webgl() {
     try {
       return Boolean(document.createElement("canvas").getContext("webgl"));
@@ -39,10 +39,10 @@
   }
 
   function make(tag, text, name) {
-    const made = document.createElement(tag);
-    if (text !== undefined) made.textContent = text;
-    if (name) made.className = name;
-    return made;
+    const element = document.createElement(tag);
+    if (text !== undefined) element.textContent = text;
+    if (name) element.className = name;
+    return element;
   }
 
   // Values
@@ -51,7 +51,7 @@
     if (Number.isInteger(value)) return value.toLocaleString("en");
     return Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(4)));
   }
-  function told(column, value) {
+  function format(column, value) {
     if (value === null || value === undefined) return "–";
     if (column.kind === "date") return new Date(value).toISOString().slice(0, 10);
     if (column.kind === "time") return new Date(value).toISOString().slice(0, 16).replace("T", " ");
@@ -59,20 +59,20 @@
   }
   function valueOf(column, node) {
     if (column.texts) return column.texts[node] ?? "–";
-    if (column.kind === "category") return column.codes[node] < 0 ? "unknown" : column.levels[column.codes[node]];
-    return told(column, column.values[node]);
+    if (column.kind === "category") return column.codes[node] < 0 ? "missing" : column.levels[column.codes[node]];
+    return format(column, column.values[node]);
   }
 
   // Colours
 
   const levelOf = (column, node) => {
     const code = column.codes[node];
-    return code < 0 ? "unknown" : column.levels.length > MOST && code >= MOST - 1 ? "other" : code;
+    return code < 0 ? "missing" : column.levels.length > MAX_LEVELS && code >= MAX_LEVELS - 1 ? "other" : code;
   };
   function look(level) {
-    if (typeof level === "string") return { color: css("--unknown"), symbol: level === "other" ? "circle" : "circle-open" };
-    const hue = HUES[level % HUES.length];
-    return { color: (dark() && LIFTED[hue]) || hue, symbol: MARKS[Math.floor(level / HUES.length) % MARKS.length] };
+    if (typeof level === "string") return { color: css("--missing"), symbol: level === "other" ? "circle" : "circle-open" };
+    const colour = COLOURS[level % COLOURS.length];
+    return { color: (dark() && LIGHTER[colour]) || colour, symbol: SYMBOLS[Math.floor(level / COLOURS.length) % SYMBOLS.length] };
   }
   function ramp(column) {
     const colours = RAMPS[dark() ? "dark" : "light"];
@@ -94,7 +94,7 @@
     const column = data.columns[state.column];
     if (column.kind === "category") return look(levelOf(column, node));
     const value = column.values[node];
-    if (value === null) return look("unknown");
+    if (value === null) return look("missing");
     const { colours, share } = ramp(column);
     return { color: mix(colours, share(value)), symbol: "circle" };
   }
@@ -103,14 +103,14 @@
 
   function groups() {
     const column = data.columns[state.column];
-    const found = new Map();
-    for (let node = 0; node < many; node++) {
-      const level = column.kind === "category" ? levelOf(column, node) : column.values[node] === null ? "unknown" : "known";
-      if (!found.has(level)) found.set(level, []);
-      found.get(level).push(node);
+    const result = new Map();
+    for (let node = 0; node < count; node++) {
+      const level = column.kind === "category" ? levelOf(column, node) : column.values[node] === null ? "missing" : "value";
+      if (!result.has(level)) result.set(level, []);
+      result.get(level).push(node);
     }
-    const rank = (level) => (typeof level === "number" ? level : level === "known" ? 0 : level === "other" ? MOST : MOST + 1);
-    return [...found].sort((a, b) => rank(a[0]) - rank(b[0]));
+    const rank = (level) => (typeof level === "number" ? level : level === "value" ? 0 : level === "other" ? MAX_LEVELS : MAX_LEVELS + 1);
+    return [...result].sort((a, b) => rank(a[0]) - rank(b[0]));
   }
   function points(nodes, rest) {
     const [x, y] = data.maps[state.plane];
@@ -121,39 +121,39 @@
     const faded = state.chosen === null ? 0.85 : 0.25;
     const base = groups().map(([level, nodes]) => {
       const marker = { size: SIZE, opacity: faded, line: { width: 0 } };
-      if (level === "known") marker.color = nodes.map((i) => lookOf(i).color);
+      if (level === "value") marker.color = nodes.map((i) => lookOf(i).color);
       else Object.assign(marker, look(level));
       if (marker.symbol === "circle-open") marker.line = { width: 1 };
-      return points(nodes, { name: level === "known" ? column.name : String(column.levels?.[level] ?? level), marker, visible: !state.hidden.has(level) });
+      return points(nodes, { name: level === "value" ? column.name : String(column.levels?.[level] ?? level), marker, visible: !state.hidden.has(level) });
     });
-    base.reverse(); // what is unknown lies below
-    return base.concat(lit());
+    base.reverse(); // missing values are drawn first, below the others
+    return base.concat(highlighted());
   }
-  function lit() {
+  function highlighted() {
     if (state.chosen === null) return [];
     const [x, y] = data.maps[state.plane];
     const node = state.chosen;
-    const near = data.near[node];
-    const joined = joinedTo(node).filter((other) => typeof other === "number");
+    const nearest = data.nearest[node];
+    const neighbors = neighborsOf(node).filter((other) => typeof other === "number");
     const rings = (nodes, name, colour, symbol, size) =>
       points(nodes, { type: "scatter", name, marker: { size, symbol, color: nodes.map((i) => lookOf(i).color), line: { width: 2, color: colour } } });
-    const spokes = joined.flatMap((i) => [[x[node], y[node]], [x[i], y[i]], [null, null]]);
+    const spokes = neighbors.flatMap((i) => [[x[node], y[node]], [x[i], y[i]], [null, null]]);
     return [
-      { type: "scatter", mode: "lines", name: "edges", x: spokes.map((p) => p[0]), y: spokes.map((p) => p[1]), hoverinfo: "skip", showlegend: false, line: { width: 1, color: css("--joined") }, opacity: 0.6 },
-      rings(joined, "joined", css("--joined"), "diamond", SIZE + 7),
-      rings(near, "near", css("--accent"), "circle", SIZE + 4),
+      { type: "scatter", mode: "lines", name: "edges", x: spokes.map((p) => p[0]), y: spokes.map((p) => p[1]), hoverinfo: "skip", showlegend: false, line: { width: 1, color: css("--neighbors") }, opacity: 0.6 },
+      rings(neighbors, "neighbors", css("--neighbors"), "diamond", SIZE + 7),
+      rings(nearest, "nearest", css("--accent"), "circle", SIZE + 4),
       rings([node], "chosen", css("--ink"), "circle", SIZE + 8),
     ];
   }
   function bounds(nodes) {
-    const around = (all) => {
+    const range = (all) => {
       const values = nodes ? nodes.map((i) => all[i]) : all;
       const low = values.reduce((a, b) => Math.min(a, b), Infinity);
       const high = values.reduce((a, b) => Math.max(a, b), -Infinity);
       const room = 0.06 * (high - low) || 1;
       return [low - room, high + room];
     };
-    return data.maps[state.plane].map(around);
+    return data.maps[state.plane].map(range);
   }
   const touch = window.matchMedia("(pointer: coarse)").matches;
   function layout() {
@@ -162,15 +162,15 @@
     return {
       margin: { l: 8, r: 8, t: 8, b: 8 },
       xaxis: { ...axis, range: x },
-      yaxis: { ...axis, range: y, scaleanchor: "x" }, // distances are the same in both directions
+      yaxis: { ...axis, range: y, scaleanchor: "x" }, // the same scale on both axes
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       hovermode: "closest",
       hoverdistance: 12,
       dragmode: touch ? false : "pan", // a finger scrolls the page
-      uirevision: state.plane, // colours change, the view stays
+      uirevision: state.plane, // a new colour keeps the view
       showlegend: false,
-      // The sheet is narrower than the window, and nothing tells plotly.
+      // Paper is narrower than the window, and plotly does not notice.
       ...(printing ? { autosize: false, width: 650, height: 440 } : { autosize: true }),
     };
   }
@@ -179,7 +179,7 @@
     return Plotly.react(plot, traces(), layout(), { displayModeBar: false, responsive: true, doubleClick: "reset", scrollZoom: false });
   }
 
-  // The legend: marks that can be switched off, or a scale
+  // The legend: classes that can be hidden, or a colour scale
 
   function mark(style) {
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -194,22 +194,22 @@
   }
   function legend() {
     const column = data.columns[state.column];
-    const made = [];
+    const items = [];
     if (column.kind !== "category") {
       const { colours, middle } = ramp(column);
       const box = make("div", undefined, "ramp");
       const bar = make("i");
       bar.style.background = `linear-gradient(to right, ${colours.join(",")})`;
       const ends = make("div");
-      for (const value of [column.low, middle, column.high]) ends.append(make("span", told(column, value)));
+      for (const value of [column.low, middle, column.high]) ends.append(make("span", format(column, value)));
       box.append(bar, ends);
-      made.push(box);
+      items.push(box);
     }
     for (const [level, nodes] of groups()) {
-      if (level === "known") continue;
+      if (level === "value") continue;
       const button = make("button");
       button.type = "button";
-      const name = level === "other" ? `${column.levels.length - MOST + 1} others` : column.levels?.[level] ?? level;
+      const name = level === "other" ? `${column.levels.length - MAX_LEVELS + 1} others` : column.levels?.[level] ?? level;
       button.append(mark(look(level)), make("span", name, "name"), make("span", number(nodes.length), "many"));
       button.setAttribute("aria-pressed", String(!state.hidden.has(level)));
       button.title = "Show or hide";
@@ -218,12 +218,12 @@
         button.setAttribute("aria-pressed", String(!state.hidden.has(level)));
         draw();
       });
-      made.push(button);
+      items.push(button);
     }
-    $("legend").replaceChildren(...made);
+    $("legend").replaceChildren(...items);
   }
 
-  // The row of a node
+  // The columns of a node
 
   function rows(node, columns) {
     return columns.map((column) => {
@@ -237,9 +237,9 @@
     if (typeof node !== "number") return;
     const card = $("card");
     const list = make("dl");
-    list.append(...rows(node, data.columns.slice(0, READ)));
+    list.append(...rows(node, data.columns.slice(0, CARD_COLUMNS)));
     card.replaceChildren(make("b", data.ids[node]), list);
-    if (data.columns.length > READ) card.append(make("span", `and ${data.columns.length - READ} more: click to read`, "many"));
+    if (data.columns.length > CARD_COLUMNS) card.append(make("span", `and ${data.columns.length - CARD_COLUMNS} more: click to see them`, "many"));
     card.hidden = false;
     const box = plot.getBoundingClientRect();
     const x = event.event.clientX - box.left;
@@ -252,18 +252,18 @@
   // A node and its neighbours
 
   const cosine = (value) => value.toFixed(2).replace("-", "−");
-  function entry(other, likeness, both) {
+  function entry(other, similarity, both) {
     const item = make("li");
     if (typeof other === "string") {
       const away = make("span", undefined, "away");
       away.title = "not on the map";
-      away.append(make("span", other, "who"), make("span", cosine(likeness), "how"));
+      away.append(make("span", other, "who"), make("span", cosine(similarity), "how"));
       item.append(away);
     } else {
       const button = make("button");
       button.type = "button";
       button.dataset.node = other;
-      button.append(mark(lookOf(other)), make("span", data.ids[other], "who"), make("span", cosine(likeness), "how"));
+      button.append(mark(lookOf(other)), make("span", data.ids[other], "who"), make("span", cosine(similarity), "how"));
       if (both) button.title = "in both lists";
       button.addEventListener("click", () => choose(other, true));
       item.append(button);
@@ -276,30 +276,30 @@
     $("chosen").hidden = node === null;
     $("hint").hidden = node !== null;
     if (node === null) return;
-    const near = data.near[node];
-    const joined = joinedTo(node);
-    const both = new Set(near.filter((other) => joined.includes(other)));
+    const nearest = data.nearest[node];
+    const neighbors = neighborsOf(node);
+    const both = new Set(nearest.filter((other) => neighbors.includes(other)));
     $("chosen-id").textContent = data.ids[node];
     $("chosen-row").replaceChildren(...rows(node, data.columns));
-    $("near").replaceChildren(...near.map((other, i) => entry(other, data.nearness[node][i], both.has(other))));
-    if (!data.joined) {
+    $("nearest").replaceChildren(...nearest.map((other, i) => entry(other, data.nearest_similarity[node][i], both.has(other))));
+    if (!data.neighbors) {
       $("chosen-words").textContent = "Numbers are cosine similarities.";
       return;
     }
     const degree = data.degree[node];
-    const more = degree > joined.length ? ` The most similar ${joined.length} of ${number(degree)} neighbours are listed.` : "";
+    const more = degree > neighbors.length ? ` The list shows the ${neighbors.length} most similar of ${number(degree)} neighbours.` : "";
     $("chosen-words").textContent = degree
-      ? `${both.size} of ${near.length} are in both lists, in bold. Numbers are cosine similarities.${more}`
+      ? `${both.size} of ${nearest.length} are in both lists (bold). Numbers are cosine similarities.${more}`
       : "This node has no neighbours in the graph. Numbers are cosine similarities.";
-    $("joined").replaceChildren(...joined.map((other, i) => entry(other, data.likeness[node][i], both.has(other))));
+    $("neighbors").replaceChildren(...neighbors.map((other, i) => entry(other, data.neighbor_similarity[node][i], both.has(other))));
   }
   function choose(node, focus) {
     state.chosen = node;
     show();
     if (node !== null) {
-      $("said").textContent = `${data.ids[node]} is chosen; its ${data.joined ? "neighbours" : "nearest"} are listed.`;
+      $("status").textContent = `${data.ids[node]} is selected; its ${data.neighbors ? "neighbours" : "nearest graphs"} are listed.`;
       if (focus) $("chosen-id").focus({ preventScroll: false });
-    } else $("said").textContent = "";
+    } else $("status").textContent = "";
     return draw();
   }
 
@@ -315,7 +315,7 @@
     const wanted = search.value.trim().toLowerCase();
     const start = [];
     const inside = [];
-    for (let i = 0; wanted && i < many && start.length < 8; i++) {
+    for (let i = 0; wanted && i < count && start.length < 8; i++) {
       if (keys[i].startsWith(wanted)) start.push(i);
       else if (inside.length < 8 && keys[i].includes(wanted)) inside.push(i);
     }
@@ -328,7 +328,7 @@
         item.id = `suggestion-${i}`;
         item.setAttribute("role", "option");
         item.addEventListener("mousedown", (event) => {
-          event.preventDefault(); // the field keeps the focus
+          event.preventDefault(); // keep the focus in the field
           pick(i);
         });
         return item;
@@ -376,7 +376,7 @@
     event.preventDefault();
   });
 
-  // Moving about
+  // Panning and zooming
 
   function view(zoom, right, up) {
     const { xaxis, yaxis } = plot._fullLayout;
@@ -389,18 +389,18 @@
     }
     return Plotly.relayout(plot, change);
   }
-  function whole() {
+  function showAll() {
     const [x, y] = bounds();
     return Plotly.relayout(plot, { "xaxis.range": x, "yaxis.range": y });
   }
   function closer() {
-    const own = [state.chosen, ...data.near[state.chosen], ...joinedTo(state.chosen).filter((i) => typeof i === "number")];
-    const [x, y] = bounds(own);
+    const shown = [state.chosen, ...data.nearest[state.chosen], ...neighborsOf(state.chosen).filter((i) => typeof i === "number")];
+    const [x, y] = bounds(shown);
     return Plotly.relayout(plot, { "xaxis.range": x, "yaxis.range": y });
   }
   $("closer").addEventListener("click", closer);
   const MOVES = {
-    "+": () => view(0.7, 0, 0), "=": () => view(0.7, 0, 0), "-": () => view(1 / 0.7, 0, 0), 0: whole,
+    "+": () => view(0.7, 0, 0), "=": () => view(0.7, 0, 0), "-": () => view(1 / 0.7, 0, 0), 0: showAll,
     ArrowLeft: () => view(1, -0.15, 0), ArrowRight: () => view(1, 0.15, 0), ArrowUp: () => view(1, 0, 0.15), ArrowDown: () => view(1, 0, -0.15),
   };
   plot.addEventListener("keydown", (event) => {
@@ -411,7 +411,7 @@
     } else if (event.key === "Escape") choose(null);
   });
   for (const button of document.querySelectorAll("[data-zoom]")) {
-    button.addEventListener("click", { in: MOVES["+"], out: MOVES["-"], all: whole }[button.dataset.zoom]);
+    button.addEventListener("click", { in: MOVES["+"], out: MOVES["-"], all: showAll }[button.dataset.zoom]);
   }
 
   // The rest of the page
@@ -435,14 +435,14 @@
   });
   function words() {
     $("plane-words").textContent = state.plane.startsWith("principal")
-      ? `The plane of the two strongest principal components, which hold ${(100 * data.held).toFixed(0)} % of the spread: what is apart here is apart; what is together may still differ in other directions.`
-      : `UMAP keeps near ${data.unit}s near; sizes of groups and distances between them mean little.`;
+      ? `The first two principal components explain ${(100 * data.explained).toFixed(0)} % of the variance. ${data.unit === "node" ? "Nodes" : "Graphs"} that are far apart here are far apart in the embedding; those close together may still differ in other directions.`
+      : `UMAP keeps similar ${data.unit}s together; the sizes of groups and the distances between them mean little.`;
   }
   $("copy").addEventListener("click", async () => {
     const text = $("usage").textContent;
     try {
       await navigator.clipboard.writeText(text);
-    } catch { // without permission, as in some browsers for local files: the old way
+    } catch { // some browsers deny the clipboard to local files: copy a selection instead
       const range = document.createRange();
       range.selectNodeContents($("usage"));
       getSelection().removeAllRanges();
@@ -465,7 +465,7 @@
     });
   }
 
-  $("colour").value = $("colour").options[0].value; // a reloaded page may remember another choice
+  $("colour").value = $("colour").options[0].value; // a reloaded page may remember an old choice
   $("plane").selectedIndex = 0;
   state.column = Number($("colour").value);
   legend();
