@@ -36,9 +36,12 @@ from girl.lab.memory import apart, forget_peak, peak, resident
 from girl.lab.provenance import provenance
 from girl.methods.base import Batch
 from girl.methods.girl import GIRLMethod, GIRLSettings
+from girl.training.batch import make_batch
+from girl.training.context import Context
 from girl.training.recipe import Recipe, tuned_recipe
-from girl.training.run import batch_of, pretrain, untrained
-from girl.training.state import Trainer
+from girl.training.run import pretrain
+from girl.training.state import TrainingState
+from girl.training.untrained import untrained_method
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 
@@ -72,13 +75,13 @@ class Bench:
     def __init__(self, name: str, parts: bool = False) -> None:
         self.recipe = tuned_recipe(name)
         self.dataset = load(name)
-        self.whole: Batch = batch_of(self.dataset.data, self.recipe.encoder)
+        self.whole: Batch = make_batch(self.dataset.data, self.recipe.encoder)
         self.loaded_bytes = resident()
-        method = untrained(self.whole.x.shape[1], self.recipe)
+        method = untrained_method(self.whole.x.shape[1], self.recipe)
         assert isinstance(method, GIRLMethod)
         self.method = method
         self.method.train()
-        self.trainer = Trainer(self.method, self.recipe.train, torch.device("cpu"))
+        self.trainer = TrainingState(self.method, self.recipe.train, Context())
         self.batch, train = self.whole, self.recipe.train
         if parts:
             first = members(partition(self.whole.graph, train.clusters, train.seed))[: train.per_batch]
@@ -161,7 +164,7 @@ def measure_training(name: str, epochs: int) -> dict[str, float]:
     """A whole training in a process of its own, with loading."""
     started = time.perf_counter()
     recipe = tuned_recipe(name).with_values({"train": {"epochs": epochs}})
-    whole = batch_of(load(name).data, recipe.encoder)
+    whole = make_batch(load(name).data, recipe.encoder)
     loaded = time.perf_counter() - started
     run = pretrain(whole, recipe)
     return {
@@ -222,7 +225,7 @@ def measure_accuracy(name: str, rows: int, rank: int, seeds: int, epochs: int) -
     changes = {"method": {"rows": rows, "rank": rank}, "train": {"epochs": epochs}}
     recipe = tuned_recipe(name).with_values(changes)
     dataset = load(name)
-    whole = batch_of(dataset.data, recipe.encoder)
+    whole = make_batch(dataset.data, recipe.encoder)
     val: dict[str, list[float]] = {protocol: [] for protocol in _protocols(name)}
     seconds = []
     for seed in range(seeds):

@@ -28,9 +28,10 @@ from girl.files import write_json
 from girl.lab.memory import apart, forget_peak, peak, resident
 from girl.lab.nodes import peers
 from girl.lab.provenance import provenance
+from girl.training.batch import make_batch
 from girl.training.loop import fit
 from girl.training.recipe import method_recipe
-from girl.training.run import batch_of, settle, untrained
+from girl.training.untrained import resolve_recipe, untrained_method
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 
@@ -45,12 +46,12 @@ def measure(dataset: str, method: str, epochs: int) -> dict[str, Any]:
     if dataset != "digits":
         found = datasets.load(dataset)
         data, stand_in = found.data, found.stand_in
-    whole = batch_of(data, recipe.encoder)
-    recipe = settle(recipe, whole)
+    whole = make_batch(data, recipe.encoder)
+    recipe = resolve_recipe(recipe, whole)
     torch.manual_seed(0)
     loaded = resident()
     exact = forget_peak()
-    model = untrained(whole.x.shape[1], recipe)
+    model = untrained_method(whole.x.shape[1], recipe)
     fit(model, whole, replace(recipe.train, epochs=1, limit=0.0))
     started, cpu = time.perf_counter(), time.process_time()
     history = fit(model, whole, replace(recipe.train, epochs=epochs, limit=0.0))

@@ -41,10 +41,12 @@ from girl.lab.provenance import provenance
 from girl.methods.base import Batch
 from girl.methods.girl import GIRLSettings
 from girl.training.cached_batch import kept_batch, kept_part
+from girl.training.context import Context
 from girl.training.recipe import Recipe
-from girl.training.run import load_run, pretrain, save_embedding
+from girl.training.run import load_run, pretrain
+from girl.training.run_folder import save_embedding
 from girl.training.supervised import SupervisedRecipe
-from girl.training.train_on import train_on
+from girl.training.supervised_run import train_on_split
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 
@@ -115,7 +117,7 @@ def epoch(name: str, folder: Path) -> dict[str, Any]:
     """An epoch of GIRL; its own time is that of the steps, without what is prepared before."""
     _, _, part = seen(name)
     recipe = girl_recipe(part.size)
-    run = pretrain(part, recipe, out=folder / RUN, resume="never")
+    run = pretrain(part, recipe, Context(folder=folder / RUN, resume="never"))
     loss = recipe.method
     assert isinstance(loss, GIRLSettings)
     columns = len(loss.targets) * min(loss.target_rank, part.x.shape[1])
@@ -140,8 +142,8 @@ def batches(name: str) -> dict[str, Any]:
 def supervised(name: str, folder: Path) -> dict[str, Any]:
     """An epoch of a classifier with KR on its layers, and a look at the validation nodes."""
     found = datasets.load(name)
-    run, scores = train_on(found, splits.get(found.protocols[0]), 0, classifier_recipe(found.data.num_nodes))
-    return {"epoch_seconds": run.history.seconds, "val": scores["val"]}
+    run = train_on_split(found, splits.get(found.protocols[0]), 0, classifier_recipe(found.data.num_nodes))
+    return {"epoch_seconds": run.history.seconds, "val": run.scores["val"]}
 
 
 def embedding(name: str, folder: Path) -> dict[str, Any]:

@@ -5,13 +5,13 @@ import io
 import pytest
 from rich.console import Console
 
-from girl import console as phases
+from girl import console
 from girl.console import phase
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_long_phase_leaves_its_name_and_time(terminal, monkeypatch):
-    monkeypatch.setattr(phases, "LONG", 0.0)
+    monkeypatch.setattr(console, "SHORT", 0.0)
     file = io.StringIO()
     with phase(Console(file=file, force_terminal=terminal), "reading [x]"):
         pass
@@ -26,7 +26,7 @@ def test_a_short_phase_and_one_without_a_console_say_nothing():
 
 
 def test_a_phase_that_fails_says_nothing_of_its_time(monkeypatch):
-    monkeypatch.setattr(phases, "LONG", 0.0)
+    monkeypatch.setattr(console, "SHORT", 0.0)
     file = io.StringIO()
     with pytest.raises(KeyError), phase(Console(file=file), "reading"):
         raise KeyError

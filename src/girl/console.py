@@ -1,4 +1,4 @@
-"""What a long command is doing, for people: a moving bar on a terminal, a line for each phase elsewhere."""
+"""Progress for people: a moving bar on a terminal, a line for each step elsewhere."""
 
 from __future__ import annotations
 
@@ -9,13 +9,24 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-#: Seconds from which on a phase is worth a line.
-LONG = 1.0
+#: Steps shorter than this, in seconds, are not printed.
+SHORT = 1.0
+
+
+def console_of(verbose: bool | Console) -> Console | None:
+    """Where to print: standard error for True, nowhere for False, or the console itself."""
+    return verbose if isinstance(verbose, Console) else Console(stderr=True) if verbose else None
+
+
+def print_line(console: Console | None, text: str) -> None:
+    """Print a line as it is: brackets in a path are no markup, and it is not wrapped at the end of the screen."""
+    if console is not None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager
 def phase(console: Console | None, name: str) -> Iterator[None]:
-    """A phase whose length is not known; what stays on the screen is its name and its time, if that was long."""
+    """Show a step of unknown length; afterwards its name and duration, if it was long."""
     started = time.monotonic()
     if console is None:
         yield
@@ -27,5 +38,5 @@ def phase(console: Console | None, name: str) -> Iterator[None]:
             yield
     else:
         yield
-    if (spent := time.monotonic() - started) >= LONG:
-        console.print(f"{name}: {spent:.1f} s", highlight=False, markup=False)
+    if (seconds := time.monotonic() - started) >= SHORT:
+        print_line(console, f"{name}: {seconds:.1f} s")

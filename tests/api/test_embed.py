@@ -209,12 +209,14 @@ def test_a_killed_run_goes_on_to_the_same_vectors(what, tmp_path):
 
 
 def test_a_report_on_a_named_graph(tmp_path):
-    from girl.training.run import batch_of, pretrain
+    from girl.training.batch import make_batch
+    from girl.training.context import Context
+    from girl.training.run import pretrain
 
     digits = girl.datasets.load("digits")
     recipe = recipe_for(10).with_values(SMALL)
-    whole = batch_of(digits.data, recipe.encoder)
-    run = pretrain(whole, recipe, out=tmp_path, about={"dataset": "digits"})
+    whole = make_batch(digits.data, recipe.encoder)
+    run = pretrain(whole, recipe, Context(folder=tmp_path), {"dataset": "digits"})
     page = report_run(tmp_path)
     text = page.read_text(encoding="utf-8")
     assert "digits" in text

@@ -8,6 +8,7 @@ import scipy.sparse
 import torch
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 from torch_geometric.data import Data
@@ -17,7 +18,7 @@ from girl import GIRL
 from girl.errors import InputError
 from girl.training.recipe import Recipe
 
-SMALL = {"hidden": 8, "epochs": 2, "options": {"rank": 16, "target_rank": 8}}
+SMALL = {"hidden": 8, "epochs": 2, "rank": 16, "target_rank": 8}
 
 #: Checks of scikit-learn that cannot hold for a graph, and why.
 NOT_FOR_GRAPHS = {
@@ -49,7 +50,7 @@ def test_fit_transform_is_fit_then_transform_and_seeds_decide():
     first = GIRL(**SMALL).fit_transform(data)
     assert np.array_equal(first, GIRL(**SMALL).fit(data).transform(data))
     assert first.dtype == np.float32
-    assert not np.array_equal(first, GIRL(**SMALL, seed=1).fit_transform(data))
+    assert not np.array_equal(first, GIRL(**SMALL, random_state=1).fit_transform(data))
 
 
 def test_another_graph_of_any_size_has_representations():
@@ -84,7 +85,7 @@ def test_saved_and_loaded_is_the_same(recipe, tmp_path):
 
 
 def test_sizes_of_rows_are_no_features_that_were_given(tmp_path):
-    fitted = GIRL(**(SMALL | {"options": {"normalise": "sized"}})).fit(graph())
+    fitted = GIRL(**SMALL, normalise="sized").fit(graph())
     fitted.save(tmp_path / "model")
     again = GIRL.load(tmp_path / "model")
     assert again.n_features_in_ == fitted.n_features_in_ == graph().x.shape[1]
@@ -92,15 +93,15 @@ def test_sizes_of_rows_are_no_features_that_were_given(tmp_path):
 
 
 def test_settings_reach_the_recipe():
-    made = GIRL("paper", conv="sage", hidden=8, layers=3, epochs=1, lr=0.5, seed=4, options={"rows": 32}).fit(graph())
+    made = GIRL("paper", conv="sage", hidden=8, layers=3, epochs=1, lr=0.5, random_state=4, rows=32).fit(graph())
     recipe = made.recipe_
     assert (recipe.encoder.conv, recipe.encoder.hidden, recipe.encoder.layers) == ("sage", 8, 3)
     assert (recipe.train.epochs, recipe.train.lr, recipe.train.seed, recipe.method.rows) == (1, 0.5, 4, 32)
     assert recipe.method.residual == "insample"
     with pytest.raises(InputError, match="no setting is called 'hiden'; did you mean 'hidden'"):
-        GIRL(options={"hiden": 3}).fit(graph())
-    with pytest.raises(InputError, match="neighbours: given 0"):
-        GIRL(**SMALL, neighbours=0).fit(np.ones((4, 2)))
+        GIRL(hiden=3)
+    with pytest.raises(InputError, match="neighbors: given 0"):
+        GIRL(**SMALL, n_neighbors=0).fit(np.ones((4, 2)))
 
 
 def test_sparse_rows_are_the_dense_ones():
@@ -125,3 +126,19 @@ def test_progress_is_shown_when_asked_for(capsys):
     assert "layer 1" in capsys.readouterr().err
     GIRL(**SMALL).fit(graph())
     assert capsys.readouterr().err == ""
+
+
+def test_every_setting_of_a_recipe_is_a_parameter_that_a_search_can_vary():
+    recipe = Recipe().to_dict()
+    settings = {name for section in recipe.values() for name in section} - {"seed"}
+    assert settings < set(GIRL().get_params())
+    digits = girl.datasets.load("digits").data
+    x, y = digits.x.numpy()[:200], digits.y.numpy()[:200]
+    pipe = make_pipeline(GIRL(**SMALL), LogisticRegression(C=100, max_iter=1000))
+    search = GridSearchCV(pipe, {"girl__dropout": [0.0, 0.5], "girl__n_neighbors": [5]}, cv=2).fit(x, y)
+    assert search.best_estimator_[0].recipe_.method.dropout == search.best_params_["girl__dropout"]
+
+
+def test_a_random_state_object_gives_a_seed():
+    seeds = {GIRL(**SMALL, random_state=np.random.RandomState(i)).fit(graph()).recipe_.train.seed for i in (0, 0, 1)}
+    assert len(seeds) == 2

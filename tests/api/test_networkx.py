@@ -7,7 +7,7 @@ import pytest
 import girl
 from girl.errors import InputError
 
-SMALL = {"hidden": 8, "epochs": 2, "options": {"rank": 16, "target_rank": 8}}
+SMALL = {"hidden": 8, "epochs": 2, "rank": 16, "target_rank": 8}
 
 
 def people(names, seed=0):
@@ -21,8 +21,10 @@ def people(names, seed=0):
 def test_attributes_become_features_and_vectors_become_attributes():
     graph = people([f"n{i}" for i in range(40)])
     vectors = girl.GIRL(**SMALL).fit_transform(girl.from_networkx(graph))
-    girl.to_networkx(graph, vectors)
-    assert np.array_equal(graph.nodes["n3"]["embedding"], vectors[3])
+    embedded = girl.to_networkx(graph, vectors)
+    assert np.array_equal(embedded.nodes["n3"]["embedding"], vectors[3])
+    assert embedded.edges == graph.edges
+    assert "embedding" not in graph.nodes["n3"]  # the graph that was given stays as it is
     with pytest.raises(InputError, match="given 39 rows, expected 40"):
         girl.to_networkx(graph, vectors[1:])
 

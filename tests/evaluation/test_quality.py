@@ -13,8 +13,10 @@ from torch_geometric.data import Data
 from girl.errors import InputError
 from girl.evaluation.neighborhood import BAG, GIRL, RAW, UNTRAINED
 from girl.evaluation.quality import Quality, constant_columns, duplicate_rows, effective_rank, measure, measure_run
+from girl.training.batch import make_batch
 from girl.training.recipe import Recipe
-from girl.training.run import batch_of, embed_untrained, pretrain
+from girl.training.run import pretrain
+from girl.training.untrained import embed_untrained
 
 
 def noise(n: int, d: int, seed: int = 0) -> torch.Tensor:
@@ -163,7 +165,7 @@ def test_a_run_is_measured_beside_its_baselines_unless_the_graph_is_large(most, 
     monkeypatch.setattr("girl.evaluation.quality.MAX_UNTRAINED_NODES", most)
     data = Data(x=noise(60, 5), edge_index=random_edges(60, 200))
     recipe = Recipe().with_values({"hidden": 8, "epochs": 2})
-    batch = batch_of(data, recipe.encoder)
+    batch = make_batch(data, recipe.encoder)
     run = pretrain(batch, recipe)
     quality = measure_run(run, run.vectors, data, batch)
     expected = measure(

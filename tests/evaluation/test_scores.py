@@ -12,8 +12,9 @@ from girl.errors import InputError
 from girl.evaluation.neighborhood import BAG, GIRL, UNTRAINED
 from girl.evaluation.probe import probe
 from girl.evaluation.scores import baseline_representations, check_inductive_protocol, evaluate_run, score_splits
+from girl.training.batch import induced_batch, make_batch
 from girl.training.recipe import Recipe
-from girl.training.run import batch_of, pretrain, seen_by
+from girl.training.run import pretrain
 
 PROTOCOL = "random-60-20-20"
 RECIPE = Recipe().with_values({"hidden": 8, "epochs": 2})
@@ -32,10 +33,10 @@ def dataset() -> NodeDataset:
 
 
 def train(dataset: NodeDataset, split: int | None = None):
-    batch = batch_of(dataset.data, RECIPE.encoder)
+    batch = make_batch(dataset.data, RECIPE.encoder)
     if split is not None:
-        batch = seen_by(batch, splits.get(PROTOCOL).split(dataset, split).train)
-    return pretrain(batch, RECIPE, about={"protocol": PROTOCOL, "split": split or 0})
+        batch = induced_batch(batch, splits.get(PROTOCOL).split(dataset, split).train)
+    return pretrain(batch, RECIPE, config={"protocol": PROTOCOL, "split": split or 0})
 
 
 def test_a_row_has_the_score_of_each_split(dataset):

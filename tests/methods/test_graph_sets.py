@@ -22,8 +22,9 @@ from girl.methods.simgrace import SimGRACE, SimGRACESettings
 from girl.nn.encoder import EncoderSettings
 from girl.training.loop import fit
 from girl.training.recipe import Recipe, method_recipe
-from girl.training.run import embed_untrained, pretrain
+from girl.training.run import pretrain
 from girl.training.state import TrainSettings
+from girl.training.untrained import embed_untrained
 
 LEVEL = [name for name, entry in methods().items() if entry.level != "nodes"]
 

@@ -10,10 +10,12 @@ from girl.methods import registry
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.registry import MethodEntry, find_method, method_of, methods
 from girl.nn.encoder import EncoderSettings
+from girl.training.context import Context
 from girl.training.loop import fit
 from girl.training.recipe import Recipe, method_recipe
-from girl.training.run import embed_untrained, load_run, pretrain, untrained
+from girl.training.run import load_run, pretrain
 from girl.training.state import TrainSettings
+from girl.training.untrained import embed_untrained, untrained_method
 
 NAMES = [name for name, entry in methods().items() if entry.level != "graphs"]
 
@@ -28,7 +30,7 @@ def small(name, **train):
 def test_every_method_learns_and_embeds(name, graph_and_labels, tmp_path):
     whole, _ = graph_and_labels
     recipe = small(name)
-    run = pretrain(whole, recipe, out=tmp_path / "run")
+    run = pretrain(whole, recipe, Context(folder=tmp_path / "run"))
     assert run.vectors.shape == (whole.size, run.method.width)
     assert run.vectors.isfinite().all()
     assert not torch.equal(run.vectors, embed_untrained(whole, recipe))
@@ -56,7 +58,7 @@ def test_a_resumed_method_ends_in_the_same_bits(name, graph_and_labels, tmp_path
     recipe = small(name, epochs=4, save_every=2)
 
     def fitted(folder, stop=False):
-        made = untrained(whole.x.shape[1], recipe)
+        made = untrained_method(whole.x.shape[1], recipe)
         if stop:
             steps, plain = iter(range(10)), made.losses
 
@@ -66,7 +68,7 @@ def test_a_resumed_method_ends_in_the_same_bits(name, graph_and_labels, tmp_path
                 return plain(batch, generator)
 
             made.losses = losses
-        fit(made, whole, recipe.train, folder=folder)
+        fit(made, whole, recipe.train, Context(folder=folder))
         return made.state_dict()
 
     straight = fitted(None)

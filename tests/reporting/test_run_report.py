@@ -25,15 +25,17 @@ from girl.reporting.run_report import (
 )
 from girl.tables.embeddings import write_embeddings
 from girl.tables.user_graph import InputSettings, user_graph_of
+from girl.training.batch import make_batch
 from girl.training.recipe import Recipe
-from girl.training.run import Run, batch_of, untrained
+from girl.training.run import Run
+from girl.training.untrained import untrained_method
 from tests.helpers.reports import make_report, make_set_report
 
 RECIPE = Recipe().with_values({"hidden": 8})
 
 
 def a_run(history: list[dict[str, float]]) -> Run:
-    run = Run(RECIPE, untrained(5, RECIPE))
+    run = Run(RECIPE, untrained_method(5, RECIPE))
     run.history.epochs = history
     return run
 
@@ -96,7 +98,7 @@ def test_a_users_graph_is_shown_with_its_ids_columns_and_label():
 
 def test_a_named_dataset_is_shown_with_its_counts():
     dataset = replace(datasets.load("digits"), stand_in=True)
-    batch = batch_of(dataset.data, RECIPE.encoder)
+    batch = make_batch(dataset.data, RECIPE.encoder)
     vectors = dataset.data.x[:, :6].numpy()
     quality = measure(vectors, dataset.data.edge_index)
     data = report_data_from_dataset(dataset, vectors, a_run([]), quality, batch, Path("e.npy"))

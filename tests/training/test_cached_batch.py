@@ -8,8 +8,8 @@ from torch_geometric.data import Data
 
 from girl.nn.encoder import EncoderSettings
 from girl.training import cached_batch as kept
+from girl.training.batch import fingerprint, induced_batch, make_batch
 from girl.training.cached_batch import kept_batch, kept_part
-from girl.training.run import batch_of, fingerprint, seen_by
 
 
 @pytest.fixture(autouse=True)
@@ -33,13 +33,13 @@ def graph(sparse=False, weighted=False):
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
 def test_a_kept_graph_is_the_graph(tmp_path, monkeypatch, sparse, weighted, directed):
     data, settings = graph(sparse, weighted), EncoderSettings(normalise="zscore", directed=directed)
-    expected = batch_of(data, settings)
+    expected = make_batch(data, settings)
     nodes = torch.arange(0, 40, 3)
-    part = seen_by(expected, nodes)
+    part = induced_batch(expected, nodes)
     for again in (False, True):
         if again:
-            monkeypatch.setattr(kept, "batch_of", lambda *_: pytest.fail("made again"))
-            monkeypatch.setattr(kept, "seen_by", lambda *_: pytest.fail("made again"))
+            monkeypatch.setattr(kept, "make_batch", lambda *_: pytest.fail("made again"))
+            monkeypatch.setattr(kept, "induced_batch", lambda *_: pytest.fail("made again"))
         found = kept_batch(data, settings, folder=tmp_path)
         assert fingerprint(found) == fingerprint(expected)
         assert (found.graph.symmetric, found.graph.weighted) == (not directed, weighted)
@@ -74,7 +74,7 @@ def test_a_graph_that_cannot_be_kept_is_used_all_the_same(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.warns(UserWarning, match="could not be kept"):
         found = kept_batch(graph(), EncoderSettings(), folder=tmp_path / "file" / "folder")
-    assert fingerprint(found) == fingerprint(batch_of(graph(), EncoderSettings()))
+    assert fingerprint(found) == fingerprint(make_batch(graph(), EncoderSettings()))
 
 
 def test_small_graphs_leave_nothing_behind(tmp_path, monkeypatch):

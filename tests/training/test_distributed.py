@@ -1,4 +1,4 @@
-"""Several processes that share every batch learn what one learns from it."""
+"""Several processes that share every batch train_classifier what one learns from it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from girl.graph.partition import partition
 from girl.graph.union import union
 from girl.nn.convolutions import CONVS
 from girl.nn.encoder import shared
-from girl.training.distributed import ALONE, World, joined
+from girl.training.batch import make_batch
+from girl.training.context import Context
+from girl.training.distributed import SINGLE_PROCESS, Distributed, connect
+from girl.training.labels import Labels
 from girl.training.recipe import Recipe
-from girl.training.run import batch_of, pretrain, untrained
-from girl.training.supervised import Labels, SupervisedRecipe, learn
+from girl.training.run import pretrain
+from girl.training.supervised import SupervisedRecipe
+from girl.training.supervised_run import train_classifier
+from girl.training.untrained import untrained_method
 from tests.helpers.processes import together
 
 GRAPHS, SIZE = 10, 24
@@ -42,17 +47,17 @@ class StoppedError(Exception):
     """A run that ended before its time."""
 
 
-def learned(world, folder=None, stop=0, **values):
+def learned(processes, folder=None, stop=0, **values):
     """What GIRL learns from the set of graphs; interrupted after ``stop`` epochs, if they are any."""
     train = {"epochs": 4, "per_batch": 4, "lr": 1e-2, "save_every": 1}
     recipe = Recipe().with_values({**QUIET, "keep": 0.0, **train, **values})
-    whole = batch_of(union(graphs()), recipe.encoder)
+    whole = make_batch(union(graphs()), recipe.encoder)
 
     def watch(method, history):
         if stop and len(history.epochs) > stop:
             raise StoppedError
 
-    run = pretrain(whole, recipe, world=world, out=folder, watch=watch)
+    run = pretrain(whole, recipe, Context(distributed=processes, folder=folder), callback=watch)
     return run.history.epochs, torch.cat([p.detach().flatten() for p in run.method.parameters()])
 
 
@@ -69,41 +74,37 @@ def components(count=8, nodes=24):
     both = torch.cat(edges, 1)
     data = Data(x=x, edge_index=torch.cat([both, both.flip(0)], 1), num_nodes=count * nodes)
     order = torch.randperm((count - 1) * nodes, generator=generator)  # the last component has no training node
-    return data, Labels(y, order[:60].sort().values, order[60:].sort().values, 3, right)
+    return data, Labels(y, order[:60].sort().values, order[60:].sort().values, 3)
 
 
-def taught(world):
+def taught(processes):
     """What a deep classifier learns, with KR on its layers."""
     data, labels = components()
     settings = {"depth": 4, "hidden": 8, "dropout": 0.0, "rank": 16, "epochs": 3, "clusters": 8, "per_batch": 4}
     recipe = SupervisedRecipe().with_values(settings)
-    whole = batch_of(data, Recipe().with_values({"normalise": "none"}).encoder)
+    whole = make_batch(data, Recipe().with_values({"normalise": "none"}).encoder)
     of = (torch.arange(whole.size) // 24).tolist()
     assert len(set(zip(of, partition(whole.graph, 8, 0).tolist(), strict=True))) == 8  # METIS finds them
-    method, history = learn(whole, labels, recipe, world=world)
-    return history.epochs, torch.cat([p.detach().flatten() for p in method.parameters()]), history.scores
+    run = train_classifier(whole, labels, recipe, Context(distributed=processes))
+    return run.history.epochs, torch.cat([p.detach().flatten() for p in run.model.parameters()]), run.history.scores
 
 
-def embedded(world):
+def embedded(processes):
     """How far layers that are shared out are from those that a process makes by itself."""
     data, _ = components()
     found = {}
     for conv in CONVS:
         for keep in (0.0, 0.2):
             recipe = Recipe().with_values({**QUIET, "conv": conv, "layers": 2, "hops": 3, "keep": keep, "hidden": 20})
-            whole = batch_of(data, recipe.encoder)
-            method = untrained(5, recipe)
+            whole = make_batch(data, recipe.encoder)
+            method = untrained_method(5, recipe)
             alone = method.finish(whole)
-            again = untrained(5, recipe)
-            with shared(again, world.ranks):
+            again = untrained_method(5, recipe)
+            with shared(again, processes.ranks):
                 together = again.finish(whole)
             assert torch.equal(again.embed(whole), alone)  # the same scales, and by itself again
             found[conv, keep] = float((together - alone).abs().max())
     return found
-
-
-def right(logits, y):
-    return float((logits.argmax(1) == y).double().mean())
 
 
 #: Nothing is drawn for these but the frequencies of the kernel.
@@ -116,27 +117,31 @@ LOUD = {"dropout": 0.5, "rows": 40, "targets": ("features", "walk")}
 def everything(folder):
     """With all four processes; and with two of them, while the others wait."""
     pair, losses = dist.new_group([0, 1]), dist.new_group([0, 1])
-    answers = [_everything(World(dist.group.WORLD, dist.new_group()), folder / "4")]
+    answers = [_everything(Distributed(dist.group.WORLD, dist.new_group()), folder / "4")]
     if dist.get_rank() < 2:
-        answers.append(_everything(World(pair, losses), folder / "2"))
+        answers.append(_everything(Distributed(pair, losses), folder / "2"))
     dist.barrier()
     return answers
 
 
-def _everything(world, folder):
-    found = {"girl": learned(world), "layers": learned(world, **FIXED), "classifier": taught(world)}
-    found["at once"] = learned(world, folder / "a", **LOUD)
+def _everything(processes, folder):
+    found = {"girl": learned(processes), "layers": learned(processes, **FIXED), "classifier": taught(processes)}
+    found["at once"] = learned(processes, folder / "a", **LOUD)
     try:
-        learned(world, folder / "b", stop=2, **LOUD)
+        learned(processes, folder / "b", stop=2, **LOUD)
     except StoppedError:
-        found["in two sittings"] = learned(world, folder / "b", **LOUD)
-    found["embedded"] = embedded(world)
-    return found, world.state(lambda: ({"a": torch.arange(3)}, {"b": [1, None]}) if world.first else None)
+        found["in two sittings"] = learned(processes, folder / "b", **LOUD)
+    found["embedded"] = embedded(processes)
+    return found, processes.broadcast_object(lambda: ({"a": torch.arange(3)}, {"b": [1, None]}))
 
 
 def test_more_processes_learn_the_same(tmp_path, monkeypatch):
     monkeypatch.setenv("GIRL_DATA", str(tmp_path / "cache"))
-    alone = {"girl": learned(ALONE), "layers": learned(ALONE, **FIXED), "classifier": taught(ALONE)}
+    alone = {
+        "girl": learned(SINGLE_PROCESS),
+        "layers": learned(SINGLE_PROCESS, **FIXED),
+        "classifier": taught(SINGLE_PROCESS),
+    }
     four, two = zip(*together(4, everything, tmp_path, tmp_path)[:2], strict=True)
     for answers in (four, two):
         for found, state in answers:
@@ -158,24 +163,24 @@ def test_more_processes_learn_the_same(tmp_path, monkeypatch):
 
 def test_one_process_needs_no_others(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    with joined() as world:
-        assert world is ALONE
-        assert world.same(torch.ones(2)).tolist() == [1, 1]
-        assert world.mean({"a": 2.0}) == {"a": 2.0}
-        assert world.state(lambda: None) is None
-        world.wait()
+    with connect() as processes:
+        assert processes is SINGLE_PROCESS
+        assert processes.broadcast(torch.ones(2)).tolist() == [1, 1]
+        assert processes.mean({"a": 2.0}) == {"a": 2.0}
+        assert processes.broadcast_object(lambda: None) is None
+        processes.barrier()
 
 
-class Two(World):
-    """A world that is said to have two processes."""
+class Two(Distributed):
+    """A single process that claims to be one of two."""
 
-    count = property(lambda self: 2, lambda self, value: None)
+    num_processes = property(lambda self: 2, lambda self, value: None)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"clusters": 0}, "clusters: given 0, the graph in one piece, with 2 processes"),
+        ({"clusters": 0}, "clusters: given 0, so the full graph is one batch, with 2 processes"),
         ({"clusters": 4, "per_batch": 1}, "per_batch: given 1 with 2 processes, expected at least 2"),
     ],
 )
@@ -183,4 +188,4 @@ def test_batches_that_cannot_be_shared_are_refused(values, message):
     data, _ = components()
     recipe = Recipe().with_values({**QUIET, **values})
     with pytest.raises(InputError, match=message):
-        pretrain(batch_of(data, recipe.encoder), recipe, world=Two())
+        pretrain(make_batch(data, recipe.encoder), recipe, Context(distributed=Two()))

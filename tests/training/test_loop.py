@@ -16,8 +16,9 @@ from girl.methods.base import Batch
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.nn.encoder import EncoderSettings
 from girl.training.checkpoint import load_newest, numbered
+from girl.training.context import Context
 from girl.training.loop import DivergedError, fit
-from girl.training.state import Trainer, TrainSettings
+from girl.training.state import TrainingState, TrainSettings
 
 
 def whole(n=150):
@@ -35,11 +36,9 @@ def method(**extra):
 
 def train(folder=None, epochs=8, made=None, **settings):
     made = made or method()
-    about = settings.pop("about", {})
-    resume = settings.pop("resume", "auto")
-    history = fit(
-        made, whole(), TrainSettings(epochs=epochs, save_every=2, **settings), folder=folder, about=about, resume=resume
-    )
+    config = settings.pop("config", {})
+    context = Context(folder=folder, resume=settings.pop("resume", "auto"))
+    history = fit(made, whole(), TrainSettings(epochs=epochs, save_every=2, **settings), context, config)
     return made, history
 
 
@@ -111,7 +110,7 @@ def test_no_epochs_leave_the_encoder_untrained():
 def test_it_stops_when_nothing_moves(tmp_path):
     made, history = train(tmp_path, epochs=60, lr=1e-9, patience=5, progress=0.1)
     assert len(history.epochs) < 60
-    assert "no progress" in history.stopped
+    assert "no improvement" in history.stopped
     again, repeated = train(tmp_path, epochs=60, lr=1e-9, patience=5, progress=0.1)
     assert same(made, again)
     assert len(repeated.epochs) == len(history.epochs)
@@ -119,7 +118,7 @@ def test_it_stops_when_nothing_moves(tmp_path):
 
 def test_a_damaged_checkpoint_falls_back_and_ends_in_the_same_bits(tmp_path):
     straight, _ = train(tmp_path)
-    newest = numbered(tmp_path)[0]
+    newest = numbered(tmp_path / "checkpoints")[0]
     newest.write_bytes(newest.read_bytes()[:100])
     with pytest.warns(UserWarning, match="passed over"):
         resumed, _ = train(tmp_path)
@@ -140,18 +139,23 @@ def test_divergence_stops_with_the_last_good_state(tmp_path, value):
         train(tmp_path, made=made)
     good, _ = train(epochs=4)
     assert same(made, good)
-    assert load_newest(tmp_path)[1]["epoch"] == 4
+    assert load_newest(tmp_path / "checkpoints")[1]["epoch"] == 4
 
 
 def test_another_run_in_the_folder_is_not_overwritten(tmp_path):
-    train(tmp_path, about={"lr": 1})
+    train(tmp_path, config={"lr": 1})
     with pytest.raises(InputError, match=r"differs in lr.*--resume never"):
-        train(tmp_path, about={"lr": 2})
-    train(tmp_path, about={"lr": 2}, resume="never")
+        train(tmp_path, config={"lr": 2})
+    train(tmp_path, config={"lr": 2}, resume="never")
 
 
 def test_progress_is_plain_lines_without_a_terminal(capsys):
-    fit(method(), whole(), TrainSettings(epochs=3), console=Console(file=sys.stdout, force_terminal=False, width=200))
+    fit(
+        method(),
+        whole(),
+        TrainSettings(epochs=3),
+        Context(console=Console(file=sys.stdout, force_terminal=False, width=200)),
+    )
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("epoch 1/3")
     assert lines[-1].startswith("epoch 3/3")
@@ -159,7 +163,12 @@ def test_progress_is_plain_lines_without_a_terminal(capsys):
 
 
 def test_progress_is_a_bar_on_a_terminal(capsys):
-    fit(method(), whole(), TrainSettings(epochs=3), console=Console(file=sys.stdout, force_terminal=True, width=200))
+    fit(
+        method(),
+        whole(),
+        TrainSettings(epochs=3),
+        Context(console=Console(file=sys.stdout, force_terminal=True, width=200)),
+    )
     assert "3/3" in capsys.readouterr().out
 
 
@@ -184,8 +193,12 @@ def test_killed_at_any_moment_and_resumed_ends_in_the_same_bits(tmp_path):
         child = subprocess.Popen(command)
         if attempt < 3:
             # Kill soon after a new checkpoint appears, or in the middle of writing one.
-            before, deadline = set(numbered(tmp_path)), time.monotonic() + 60
-            while set(numbered(tmp_path)) == before and child.poll() is None and time.monotonic() < deadline:
+            before, deadline = set(numbered(tmp_path / "checkpoints")), time.monotonic() + 60
+            while (
+                set(numbered(tmp_path / "checkpoints")) == before
+                and child.poll() is None
+                and time.monotonic() < deadline
+            ):
                 time.sleep(0.001)
             time.sleep(0.013 * attempt)
             kills += child.poll() is None
@@ -211,7 +224,7 @@ def test_the_rate_rises_at_first(schedule):
     rates = []
     plain = made.after_step
     made.after_step = lambda share: (rates.append(trainer.optimizer.param_groups[0]["lr"]), plain(share))
-    trainer = Trainer(made, TrainSettings(epochs=10, lr=0.5, warmup=4, schedule=schedule), torch.device("cpu"))
+    trainer = TrainingState(made, TrainSettings(epochs=10, lr=0.5, warmup=4, schedule=schedule), Context())
     made.prepare(whole(), torch.Generator().manual_seed(0))
     for _ in range(10):
         trainer.end_epoch(trainer.step(whole()))
@@ -222,15 +235,15 @@ def test_the_rate_rises_at_first(schedule):
 def test_a_limit_of_time_ends_training_after_an_epoch():
     _, history = train(epochs=50, limit=1e-6)
     assert len(history.epochs) == 1
-    assert history.stopped == "1e-06 seconds are over"
+    assert history.stopped == "the time limit of 1e-06 s was reached"
     _, history = train(epochs=1, limit=1e-6)
     assert not history.stopped
 
 
 def test_schedules_are_run_through_within_the_time():
     made, told = method(), []
-    trainer = Trainer(
-        made, TrainSettings(epochs=1000, lr=0.5, warmup=100, schedule="cosine", limit=10), torch.device("cpu")
+    trainer = TrainingState(
+        made, TrainSettings(epochs=1000, lr=0.5, warmup=100, schedule="cosine", limit=10), Context()
     )
     made.after_step = lambda share: told.append((share, trainer.optimizer.param_groups[0]["lr"]))
     made.prepare(whole(), torch.Generator().manual_seed(0))
@@ -241,10 +254,10 @@ def test_schedules_are_run_through_within_the_time():
     trainer.step(whole())
     assert [share for share, _ in told] == pytest.approx([0, 0.05, 0.1, 0.55, 1])
     assert [rate for _, rate in told] == pytest.approx([0.5 / 101, 0.5 * 51 / 101, 0.5, 0.25, 0])
-    assert trainer.done
-    again = Trainer(made, trainer.settings, torch.device("cpu"))
+    assert trainer.is_done
+    again = TrainingState(made, trainer.settings, Context())
     again.restore(trainer.tensors(), trainer.numbers())
-    assert again.due == trainer.due
+    assert again.schedule_epoch == trainer.schedule_epoch
 
 
 def test_methods_are_told_of_steps_and_epochs():

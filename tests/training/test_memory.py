@@ -11,9 +11,14 @@ from torch_geometric.data import Data
 from girl.errors import InputError
 from girl.lab.memory import apart, forget_peak, peak, resident
 from girl.training import memory as forecast
+from girl.training.batch import make_batch
+from girl.training.context import Context
+from girl.training.labels import Labels
 from girl.training.recipe import method_recipe
-from girl.training.run import batch_of, pretrain, untrained
-from girl.training.supervised import Labels, SupervisedRecipe, classifier, learn
+from girl.training.run import pretrain
+from girl.training.supervised import SupervisedRecipe
+from girl.training.supervised_run import train_classifier, untrained_classifier
+from girl.training.untrained import untrained_method
 
 
 def graph(nodes, columns, edges):
@@ -29,20 +34,20 @@ def measured(shape, method, values):
     torch.set_num_threads(1)
     data = graph(*shape)
     if method == "classifier":
-        recipe = SupervisedRecipe().with_values(values).settled()
-        whole = batch_of(data, recipe.model.encoder)
+        recipe = SupervisedRecipe().with_values(values).resolved()
+        whole = make_batch(data, recipe.model.encoder)
         nodes = torch.arange(whole.size)
-        labels = Labels(nodes % 5, nodes[::2], nodes[1::2], 5, lambda logits, y: 0.0)
-        told = forecast.peak(classifier(shape[1], labels, recipe), whole, recipe.train)
+        labels = Labels(nodes % 5, nodes[::2], nodes[1::2], 5)
+        told = forecast.peak(untrained_classifier(shape[1], labels, recipe), whole, recipe.train)
     else:
         recipe = method_recipe(method).with_values(values)
-        whole = batch_of(data, recipe.encoder)
-        told = forecast.peak(untrained(shape[1], recipe), whole, recipe.train)
+        whole = make_batch(data, recipe.encoder)
+        told = forecast.peak(untrained_method(shape[1], recipe), whole, recipe.train)
     del data
     assert forget_peak()
     before = resident()
     if method == "classifier":
-        learn(whole, labels, recipe)
+        train_classifier(whole, labels, recipe)
     else:
         pretrain(whole, recipe)
     return told, peak() - before
@@ -67,8 +72,8 @@ def test_the_forecast_is_near_what_it_takes(shape, method, values):
 def large(monkeypatch):
     monkeypatch.setenv("GIRL_MEMORY", "0.5")
     recipe = method_recipe("girl").with_values({"target_rank": 16, "keep": 0, "hidden": 64, "conv": "gin", "layers": 4})
-    whole = batch_of(graph(150_000, 16, 300_000), recipe.encoder)
-    return untrained(16, recipe), whole, recipe.train
+    whole = make_batch(graph(150_000, 16, 300_000), recipe.encoder)
+    return untrained_method(16, recipe), whole, recipe.train
 
 
 def test_what_does_not_fit_is_refused_with_a_remedy_that_works(large):
@@ -82,8 +87,8 @@ def test_what_does_not_fit_is_refused_with_a_remedy_that_works(large):
 def test_the_first_process_of_a_run_is_not_started(large, tmp_path):
     _, whole, _ = large
     recipe = method_recipe("girl").with_values({"hidden": 256, "keep": 0})
-    with pytest.raises(InputError, match=r"memory: training would take"):
-        pretrain(whole, recipe, out=tmp_path / "run")
+    with pytest.raises(InputError, match=r"memory: training needs about"):
+        pretrain(whole, recipe, Context(folder=tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 
@@ -97,9 +102,9 @@ def test_the_first_process_of_a_run_is_not_started(large, tmp_path):
 def test_where_parts_do_not_help_something_else_is_said(monkeypatch, values, remedy):
     monkeypatch.setenv("GIRL_MEMORY", "0.1")
     recipe = method_recipe("girl").with_values(values)
-    whole = batch_of(graph(60_000, 300, 100), recipe.encoder)
+    whole = make_batch(graph(60_000, 300, 100), recipe.encoder)
     with pytest.raises(InputError, match=remedy):
-        forecast.check_memory(untrained(300, recipe), whole, recipe.train)
+        forecast.check_memory(untrained_method(300, recipe), whole, recipe.train)
 
 
 def test_more_memory_may_be_claimed_and_nonsense_not(large, monkeypatch):

@@ -9,7 +9,7 @@ import torch
 
 from girl.kernel.sparse import csr
 from girl.training.checkpoint import DamagedError
-from girl.training.distributed import ALONE
+from girl.training.distributed import SINGLE_PROCESS
 from girl.training.shared_tensors import read_mapped, shared_tensors, write_mapped
 
 
@@ -56,5 +56,5 @@ def test_a_changed_byte_is_noticed(tmp_path):
 
 def test_one_process_needs_no_file(tmp_path):
     made = tensors()
-    assert shared_tensors(lambda: made, ALONE, tmp_path / "none") is made
+    assert shared_tensors(lambda: made, SINGLE_PROCESS, tmp_path / "none") is made
     assert not (tmp_path / "none").exists()

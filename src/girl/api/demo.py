@@ -15,8 +15,12 @@ from girl.evaluation.scores import Row, score_splits
 from girl.files import write_json
 from girl.reporting.map_figure import draw_maps
 from girl.threads import one_thread
+from girl.training.batch import make_batch
+from girl.training.context import Context
 from girl.training.recipe import Recipe
-from girl.training.run import batch_of, embed_untrained, pretrain, save_embedding
+from girl.training.run import pretrain
+from girl.training.run_folder import save_embedding
+from girl.training.untrained import embed_untrained
 
 PROTOCOL = "random-10-10-80"
 SPLITS = 10
@@ -44,19 +48,20 @@ def run_demo(out: Path, console: Console) -> Demo:
     Writes the run, ``embeddings.npy``, ``scores.json``, ``digits.png`` (and .svg) and ``report.html`` to ``out``.
     """
     dataset = datasets.load("digits")
-    whole = batch_of(dataset.data, RECIPE.encoder)
+    whole = make_batch(dataset.data, RECIPE.encoder)
     edges = dataset.data.edge_index.shape[1]
     console.print(f"digits: {whole.size:,} images, each joined to its ten nearest ({edges:,} edges)", highlight=False)
-    about = {"dataset": "digits", "protocol": PROTOCOL, "split": 0}
+    config = {"dataset": "digits", "protocol": PROTOCOL, "split": 0}
     # Anew each time: seconds of training are not worth a refusal of what an older version left.
-    run = pretrain(whole, RECIPE, out=out, resume="never", about=about, console=console)
+    run = pretrain(whole, RECIPE, Context(folder=out, resume="never", console=console), config)
+    assert run.vectors is not None
     plain = embed_untrained(whole, RECIPE)
-    maps = {"raw pixels": raw(dataset.data), "untrained encoder": plain, "GIRL": run.embed(whole)}
+    maps = {"raw pixels": raw(dataset.data), "untrained encoder": plain, "GIRL": run.vectors}
     rule = splits.get(PROTOCOL)
     rows = [score_splits(name, h, dataset, rule, range(SPLITS)) for name, h in maps.items()]
     write_json(out / "scores.json", {"dataset": "digits", "rows": [row.to_dict() for row in rows]})
     embeddings = out / "embeddings.npy"
-    save_embedding(embeddings, maps["GIRL"])
+    save_embedding(embeddings, run.vectors)
     picture = draw_maps(out / "digits", maps, dataset.data.y, "Handwritten digits, seen without labels")
     with phase(console, "report"):
         report = write_run_report(out)

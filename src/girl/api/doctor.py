@@ -260,12 +260,13 @@ def _add(rank: int, folder: Path) -> None:
 def _training(name: str) -> Iterator[Finding]:
     """The digits, a few epochs: does the loss fall?"""
     from girl import datasets
+    from girl.training.batch import make_batch
     from girl.training.recipe import Recipe
-    from girl.training.run import batch_of, pretrain
+    from girl.training.run import pretrain
 
     recipe = Recipe().with_values({"hidden": 16, "epochs": 5, "rows": 512})
     began = time.perf_counter()
-    run = pretrain(batch_of(datasets.load("digits").data, recipe.encoder), recipe)
+    run = pretrain(make_batch(datasets.load("digits").data, recipe.encoder), recipe)
     first, *_, last = (sum(terms.values()) for terms in run.history.epochs)
     said = f"five epochs on the digits in {time.perf_counter() - began:.1f} s, loss {first:.2f} to {last:.2f}"
     good = last < first

@@ -17,11 +17,12 @@ from rich.console import Console
 from torch import Tensor
 
 from girl.api.report import REPORT
-from girl.console import phase
+from girl.console import console_of
 from girl.errors import InputError
 from girl.evaluation.quality import measure_run
 from girl.graph.compact import compact
 from girl.graph.structure import LARGE, STRUCTURES, Structure, StructureEncoding
+from girl.methods.base import Batch
 from girl.nn.encoder import shared
 from girl.reporting.page import write_report
 from girl.reporting.run_report import report_data_from_memory, save_report_inputs
@@ -29,10 +30,10 @@ from girl.tables.embeddings import as_table, check_output, write_embeddings
 from girl.tables.encoding import Encoding
 from girl.tables.user_graph import InputSettings, UserGraph, read_user_graph, user_graph_of
 from girl.tables.user_graph_set import read_user_graphs, user_graphs_of
-from girl.training.distributed import ALONE, World
-from girl.training.loop import Resume
+from girl.training.batch import make_batch
+from girl.training.context import Context, Resume, open_context
 from girl.training.recipe import Recipe, find_recipe
-from girl.training.run import Run, batch_of, device_of, load_run, pretrain, save_run
+from girl.training.run import Run, load_run, pretrain, save_run
 
 #: A table, or the file that it is in.
 Source = Path | str | pl.DataFrame
@@ -94,93 +95,95 @@ def embed(
     report: bool = True,
     resume: Resume = "auto",
     device: str = "auto",
-    console: Console | None = None,
-    world: World = ALONE,
+    verbose: bool | Console = False,
 ) -> Embedded:
-    """Embeddings of a graph that is given as an edge list and, maybe, a node table; or of a set of graphs.
+    """Embed a graph that is given as an edge list and, optionally, a node table; or embed a set of graphs.
 
     A set is a folder of files, or tables with a column that says which graph a row belongs to (``settings.graph``);
-    there is then a row for each graph.
+    the result then has a row for each graph.
 
     Args:
         edges: a file, a table in memory, or a folder with a file for each graph.
         nodes: a file or table with a row for each node, or several; without it, features come from the graph itself.
-        graphs: of a set, a file or table with a row for each graph, in the order that is wanted: labels for the report.
-        out: file for the embeddings; its suffix says which kind.
-        folder: the run's folder (model, config, history, report); nothing is kept without it.
+        graphs: for a set, a file or table with a row for each graph, in the order of the result; has labels.
+        out: file for the embeddings; its suffix is the format.
+        folder: the run's folder (model, config, history, report); nothing is written without it.
         model: folder of an earlier run, whose model is used instead of training one.
         settings: which columns are what.
-        structure: columns made from the graph itself: roles (degrees, returning walks), positions (eigenvectors), both,
-            none, or auto: both if there are no other features. Of a set of graphs, roles or none.
-        recipe: auto (by the size of the graph; of a set, graphs), a shipped recipe, a file or a
-            :class:`~girl.training.recipe.Recipe`.
+        structure: columns computed from the graph itself: roles (degrees, returning walks), positions (eigenvectors),
+            both, none, or auto: both if there are no other features. For a set of graphs, roles or none.
+        recipe: auto (by the size of the graph; for a set, graphs), a shipped recipe, a file or a
+            :class:`girl.Recipe`.
         options: settings that override the recipe's.
-        half: whether the embeddings are written as 16-bit floats.
-        report: whether a report is written to the folder.
-        resume: go on with an interrupted run (auto), or start anew (never).
+        half: whether to write the embeddings as 16-bit floats.
+        report: whether to write a report to the folder.
+        resume: continue an interrupted run (auto), or start again (never).
         device: cpu, cuda or auto.
-        console: where to say what is going on; None says nothing.
-        world: the processes that work together; the first one writes.
+        verbose: whether to print progress, or the console to print to.
+
+    See Also:
+        girl.GIRL: the same as a scikit-learn estimator.
     """
     if structure not in STRUCTURES:
         raise InputError(f"structure: given {structure!r}, expected one of {', '.join(STRUCTURES)}")
     folder = None if folder is None else Path(folder)
-    if out is None and folder is not None:
-        out = folder / "embeddings.parquet"
-    out = None if out is None else Path(out)
-    if out is not None:
-        check_output(out)
-    known = None if model is None else load_run(Path(model))
-    if known is not None and "input" not in known.about:
+    path = Path(out) if out is not None else None if folder is None else folder / "embeddings.parquet"
+    if path is not None:
+        check_output(path)
+    earlier = None if model is None else load_run(Path(model))
+    if earlier is not None and "input" not in earlier.config:
         raise InputError(f"{model}: its graph was a named dataset, expected a run of `girl embed`")
-    with phase(console, "reading"):
-        graph = _read(edges, nodes, graphs, settings or InputSettings(), known)
-    with phase(console, "features"):
-        saved = None if known is None else known.about["input"]["structure"]
-        before = None if saved is None else StructureEncoding.from_dict(saved)
-        graph, made = with_structure(graph, structure, before, replay=known is not None)
-    data = graph.data
-    if known is None:
-        full = _recipe(recipe, options or {}, graph)
-        whole = batch_of(data, full.encoder, device_of(device))
-        about = {
-            "input": {
-                "encoding": None if graph.encoding is None else graph.encoding.to_dict(),
-                "structure": None if made is None else made.to_dict(),
-                "directed": graph.directed,
-            }
-            | ({"graphs": True} if graph.is_set else {}),
-        }
-        run = pretrain(whole, full, out=folder, resume=resume, about=about, console=console, world=world)
-    else:
-        if options or recipe != "auto":
-            raise InputError("model: given together with settings of a recipe, expected one or the other")
-        run = known
-        whole = batch_of(data, run.recipe.encoder, device_of(device))
-        run.method.to(whole.x.device)
-    with phase(console, "embedding"), shared(run.method, world.ranks):
-        vectors = (run.embed(whole) if run.vectors is None else run.vectors).cpu().numpy()
+    if earlier is not None and (options or recipe != "auto"):
+        raise InputError("model: given together with settings of a recipe, expected one or the other")
+    with open_context(device, console=console_of(verbose), folder=folder, resume=resume) as context:
+        with context.phase("reading"):
+            graph = _read(edges, nodes, graphs, settings or InputSettings(), earlier)
+        with context.phase("features"):
+            saved = None if earlier is None else earlier.config["input"]["structure"]
+            encoding = None if saved is None else StructureEncoding.from_dict(saved)
+            graph, encoding = with_structure(graph, structure, encoding, replay=earlier is not None)
+        if earlier is None:
+            run, batch = _train(graph, encoding, _recipe(recipe, options or {}, graph), context)
+        else:
+            run, batch = earlier, make_batch(graph.data, earlier.recipe.encoder, context.device)
+            run.method.to(context.device)
+            with context.phase("embedding"), shared(run.method, context.distributed.ranks):
+                run.vectors = run.embed(batch)
+        assert run.vectors is not None
+        vectors = run.vectors.cpu().numpy()
         if half:
             vectors = vectors.astype(np.float16)
-    if not world.first:
-        return Embedded(graph, vectors, run, folder)
-    made_report = None
-    if out is not None:
-        with phase(console, "writing"):
-            write_embeddings(out, graph.ids, vectors, graph.table)
-    if folder is not None and out is not None:
-        with phase(console, "measuring"):
-            if known is not None:
+        result = Embedded(graph, vectors, run, folder)
+        if path is None or not context.distributed.is_main:
+            return result
+        with context.phase("writing"):
+            write_embeddings(path, graph.ids, vectors, graph.table)
+        if folder is None:
+            return result
+        with context.phase("measuring"):
+            if earlier is not None:
                 save_run(run, folder)
             labels = None if graph.label is None else graph.table[graph.label]
-            quality = measure_run(run, vectors, data, whole, labels)
-            report_data = report_data_from_memory(graph, vectors, run, quality, folder.name, out)
+            quality = measure_run(run, vectors, graph.data, batch, labels)
+            report_data = report_data_from_memory(graph, vectors, run, quality, folder.name, path)
             save_report_inputs(folder, report_data)
-        if report:
-            with phase(console, "report"):
-                made_report = folder / REPORT
-                write_report(made_report, report_data)
-    return Embedded(graph, vectors, run, folder, made_report)
+        if not report:
+            return result
+        with context.phase("report"):
+            write_report(folder / REPORT, report_data)
+        return replace(result, report=folder / REPORT)
+
+
+def _train(graph: UserGraph, encoding: StructureEncoding | None, recipe: Recipe, context: Context) -> tuple[Run, Batch]:
+    """Train on a user's graph. The run's configuration has what is needed to read other graphs in the same way."""
+    batch = make_batch(graph.data, recipe.encoder, context.device)
+    inputs = {
+        "encoding": None if graph.encoding is None else graph.encoding.to_dict(),
+        "structure": None if encoding is None else encoding.to_dict(),
+        "directed": graph.directed,
+    }
+    config = {"input": inputs | ({"graphs": True} if graph.is_set else {})}
+    return pretrain(batch, recipe, context, config), batch
 
 
 def _read(
@@ -198,11 +201,11 @@ def _read(
         )
     encoding = None
     if known is not None:
-        settings = replace(settings, directed=known.about["input"]["directed"])
-        saved = known.about["input"]["encoding"]
+        settings = replace(settings, directed=known.config["input"]["directed"])
+        saved = known.config["input"]["encoding"]
         encoding = None if saved is None else Encoding.from_dict(saved)
         trained, asked = (
-            "a set of graphs" if one else "one graph" for one in (known.about["input"].get("graphs", False), several)
+            "a set of graphs" if one else "one graph" for one in (known.config["input"].get("graphs", False), several)
         )
         if trained != asked:
             raise InputError(f"model: it was trained on {trained}, given {asked}, expected the same; train on this one")

@@ -1,61 +1,81 @@
-"""GIRL with scikit-learn's habits: ``GIRL().fit_transform(data)``."""
+"""GIRL as a scikit-learn estimator."""
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from rich.console import Console
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch_geometric.data import Data, Dataset
 
+from girl.console import console_of
 from girl.errors import InputError
 from girl.files import write_json
 from girl.graph.compact import compact
 from girl.graph.features import columns_beside
 from girl.graph.nearest import nearest_neighbours
 from girl.graph.union import union
+from girl.methods.girl import GIRLSettings
+from girl.nn.encoder import EncoderSettings
+from girl.training.batch import make_batch
+from girl.training.context import open_context, select_device
 from girl.training.recipe import Recipe, find_recipe
-from girl.training.run import Run, batch_of, device_of, load_run, pretrain, save_run
+from girl.training.run import Run, load_run, pretrain, save_run
+from girl.training.state import TrainSettings
 
-#: What can be learned from.
-Given: TypeAlias = Data | Sequence[Data] | Dataset | ArrayLike
+#: A graph, a set of graphs, or rows that become a nearest-neighbour graph.
+GraphLike: TypeAlias = Data | Sequence[Data] | Dataset | ArrayLike
+
+#: The settings of a recipe, each of which is a parameter of the estimator. The seed is ``random_state``.
+SETTINGS = tuple(
+    item.name for kind in (EncoderSettings, GIRLSettings, TrainSettings) for item in fields(kind) if item.name != "seed"
+)
+
+
+def _with_settings(init: Callable[..., None]) -> Callable[..., None]:
+    """Replace ``**settings`` in the signature by all settings, as ``get_params`` and ``GridSearchCV`` need them."""
+    signature = inspect.signature(init)
+    parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    settings = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in SETTINGS]
+    init.__signature__ = signature.replace(parameters=[*parameters, *settings])  # type: ignore[attr-defined]
+    return init
 
 
 class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Representations of the nodes of a graph, or of the graphs of a list, learned without labels.
+    """Embeddings of the nodes of a graph, or of the graphs of a list, learned without labels.
 
-    What is given is a torch_geometric ``Data`` with ``x`` and ``edge_index`` (and maybe ``edge_weight``), such as
-    :func:`girl.from_networkx` makes; or a plain array, whose rows are then joined to their nearest neighbours; or a
-    list of ``Data``, or a ``Dataset``, each graph of which is then represented by one row.
-
-    Settings that are None are the recipe's.
+    ``fit`` takes a torch_geometric ``Data`` with ``x`` and ``edge_index`` (and maybe ``edge_weight``), such as
+    :func:`girl.from_networkx` makes. It also takes a plain array, whose rows are then connected to their nearest
+    neighbours. Of a list of ``Data``, or a ``Dataset``, each graph gets one row.
 
     Args:
         recipe: ``"default"`` (for a list of graphs, ``"graphs"``), another shipped recipe by name, a TOML, YAML or
-            JSON file, or a :class:`~girl.training.recipe.Recipe`.
-        conv: kind of layer.
-        hidden: width of every layer.
-        layers: number of layers.
-        epochs: passes over the graph; 0 leaves the encoder untrained.
-        lr: learning rate.
-        clusters: METIS parts of the graph, for graphs that are too large for one batch.
-        options: any other setting of the recipe by its name, such as ``{"dropout": 0.2}``.
-        neighbours: how many nearest neighbours a row of a plain array is joined to.
-        seed: fixes every random choice.
+            JSON file, or a :class:`girl.Recipe`.
+        n_neighbors: for a plain array, the number of nearest neighbours.
+        random_state: seed of every random choice.
         device: cpu, cuda or auto.
-        verbose: whether to show how training goes.
+        verbose: whether to print progress.
+        **settings: any setting of the recipe by its name, such as ``hidden``, ``epochs`` or ``dropout``. None leaves
+            the recipe's value. All of them can be changed by ``set_params`` and searched by ``GridSearchCV``.
 
     Attributes:
-        history_: each epoch's ρ̂, layer by layer.
-        recipe_: the recipe that was used, whole.
-        n_features_in_: columns of the features.
+        embedding_: the embeddings of the training graph (n × k).
+        recipe_: the recipe that was used.
+        history_: the losses of each epoch.
+        n_features_in_: the number of feature columns.
+
+    See Also:
+        girl.embed: the same for files and tables.
+        girl.pretrain: the same for named datasets, and for other methods.
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(60, 5))
@@ -63,59 +83,60 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     (60, 13)
     """
 
+    @_with_settings
     def __init__(
         self,
         recipe: str | Recipe = "default",
         *,
-        conv: str | None = None,
-        hidden: int | None = None,
-        layers: int | None = None,
-        epochs: int | None = None,
-        lr: float | None = None,
-        clusters: int | None = None,
-        options: dict[str, Any] | None = None,
-        neighbours: int = 10,
-        seed: int = 0,
+        n_neighbors: int = 10,
+        random_state: int | np.random.RandomState | None = 0,
         device: str = "auto",
         verbose: bool = False,
+        **settings: Any,
     ) -> None:
         self.recipe = recipe
-        self.conv = conv
-        self.hidden = hidden
-        self.layers = layers
-        self.epochs = epochs
-        self.lr = lr
-        self.clusters = clusters
-        self.options = options
-        self.neighbours = neighbours
-        self.seed = seed
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
         self.device = device
         self.verbose = verbose
+        if unknown := sorted(set(settings) - set(SETTINGS)):
+            Recipe().with_values(dict.fromkeys(unknown), "GIRL")  # raises, and names the nearest setting
+        for name in SETTINGS:
+            setattr(self, name, settings.get(name))
 
-    def fit(self, data: Given, y: object = None) -> Self:
-        """Learn from a graph, or a list of them. ``y`` is not used: it is there for pipelines."""
+    def fit(self, data: GraphLike, y: object = None) -> Self:
+        """Learn from a graph, or a list of graphs. ``y`` is ignored: it is there for pipelines."""
         graph = self._graph(data, reset=True)
         recipe = self._recipe(graph)
         self.n_features_in_ = graph.x.shape[1]
-        run = pretrain(batch_of(graph, recipe.encoder, device_of(self.device)), recipe, console=self._console())
-        return self._take(run)
+        with open_context(self.device, console=console_of(self.verbose)) as context:
+            run = pretrain(make_batch(graph, recipe.encoder, context.device), recipe, context)
+        assert run.vectors is not None
+        self.embedding_: NDArray[np.float32] = run.vectors.cpu().numpy()
+        return self._set_run(run)
 
-    def transform(self, data: Given) -> NDArray[np.float32]:
-        """Representations of the nodes of a graph, or of the graphs of a list (n × k), with the same features."""
+    def fit_transform(self, data: GraphLike, y: object = None) -> NDArray[np.float32]:
+        """Learn from a graph, or a list of graphs, and return its embeddings (n × k)."""
+        return self.fit(data).embedding_
+
+    def transform(self, data: GraphLike) -> NDArray[np.float32]:
+        """Embeddings of the nodes of a graph, or of the graphs of a list (n × k), with the same feature columns."""
         check_is_fitted(self)
         graph = self._graph(data, reset=False)
         if graph.x.shape[1] != self.n_features_in_:
             raise InputError(
                 f"x: given {graph.x.shape[1]} features, expected {self.n_features_in_} as in the graph of fit"
             )
-        return self.run_.embed(batch_of(graph, self.recipe_.encoder, device_of(self.device))).cpu().numpy()
+        return self.run_.embed(make_batch(graph, self.recipe_.encoder, select_device(self.device))).cpu().numpy()
 
     def save(self, folder: Path | str) -> None:
-        """Keep the fitted estimator in a folder: weights as safetensors, the rest as JSON."""
+        """Write the fitted estimator to a folder: weights as safetensors, the rest as JSON."""
         check_is_fitted(self)
         params = self.get_params(deep=False)
         if isinstance(self.recipe, Recipe):
             params["recipe"] = {"values": self.recipe.to_dict()}
+        if not isinstance(self.random_state, int):
+            params["random_state"] = self.recipe_.train.seed
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         save_run(self.run_, folder)
@@ -123,25 +144,24 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     @classmethod
     def load(cls, folder: Path | str) -> Self:
-        """What :meth:`save` kept, or a run of ``girl embed`` or ``girl pretrain``; of the same format, or refused."""
+        """Read what :meth:`save` wrote, or a run of ``girl embed`` or ``girl pretrain``."""
         run = load_run(Path(folder))
         path = Path(folder) / "estimator.json"
         params = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"recipe": run.recipe}
         if isinstance(params["recipe"], dict):
             params["recipe"] = Recipe().with_values(params["recipe"]["values"], str(path))
-        made = cls(**params)
-        made.n_features_in_ = run.about["inputs"] - columns_beside(run.recipe.encoder.normalise)
-        return made._take(run)
+        estimator = cls(**params)
+        estimator.n_features_in_ = run.config["inputs"] - columns_beside(run.recipe.encoder.normalise)
+        return estimator._set_run(run)
 
-    def _take(self, run: Run) -> Self:
+    def _set_run(self, run: Run) -> Self:
         self.run_ = run
         self.recipe_ = run.recipe
         self.history_ = run.history.epochs
-        # What ClassNamePrefixFeaturesOutMixin counts names by.
-        self._n_features_out = run.method.width
+        self._n_features_out = run.method.width  # read by ClassNamePrefixFeaturesOutMixin
         return self
 
-    def _graph(self, data: Given, *, reset: bool) -> Data:
+    def _graph(self, data: GraphLike, *, reset: bool) -> Data:
         if isinstance(data, Dataset) or (isinstance(data, list | tuple) and len(data) and isinstance(data[0], Data)):
             return union(list(data))
         if isinstance(data, Data):
@@ -149,26 +169,22 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
                 raise InputError("x: the graph has no node features; girl.from_networkx and `girl embed` make some")
             return data
         rows = validate_data(self, data, reset=reset, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2)
-        return Data(x=compact(_tensor(rows)), edge_index=nearest_neighbours(rows, self.neighbours))
+        x = torch.from_numpy(np.ascontiguousarray(rows)) if isinstance(rows, np.ndarray) else rows
+        return Data(x=compact(x), edge_index=nearest_neighbours(rows, self.n_neighbors))
 
     def _recipe(self, graph: Data) -> Recipe:
         name = "graphs" if self.recipe == "default" and "graph" in graph else self.recipe
-        base = name if isinstance(name, Recipe) else find_recipe(name)
-        if "encoding" in graph:  # columns of a table, whose scales were set when they were encoded
-            base = base.with_values({"normalise": "none"})
-        names = ("conv", "hidden", "layers", "epochs", "lr", "clusters")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return base.with_values(given | (self.options or {}), "GIRL").with_seed(self.seed)
-
-    def _console(self) -> Console | None:
-        return Console(stderr=True) if self.verbose else None
+        recipe = name if isinstance(name, Recipe) else find_recipe(name)
+        if "encoding" in graph:  # columns of a table, which were scaled when they were encoded
+            recipe = recipe.with_values({"normalise": "none"})
+        settings = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
+        seed = self.random_state
+        if not isinstance(seed, int):
+            seed = int(check_random_state(seed).randint(2**31))
+        return recipe.with_values(settings, "GIRL").with_seed(seed)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
-
-
-def _tensor(rows: Any) -> Any:
-    return torch.from_numpy(np.ascontiguousarray(rows)) if isinstance(rows, np.ndarray) else rows

@@ -1,4 +1,4 @@
-"""networkx graphs in and out."""
+"""Conversion from and to networkx."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from girl.tables.user_graph import InputSettings, graph_of_file
 def from_networkx(
     graph: Any, *, structure: Structure = "auto", like: Data | None = None, settings: InputSettings | None = None
 ) -> Data:
-    """A networkx graph as what :class:`girl.GIRL` takes: the attributes of its nodes become features.
+    """A networkx graph as a torch_geometric ``Data`` for :class:`girl.GIRL`: node attributes become features.
 
-    Numbers, truths, words, dates and lists are encoded as ``girl embed`` encodes the columns of a node table; without
+    Numbers, booleans, text, dates and lists are encoded as ``girl embed`` encodes the columns of a node table; without
     attributes, features come from the graph itself. Row i is the i-th of ``graph.nodes``.
 
     Args:
         graph: a networkx graph, directed or not; an edge attribute called ``weight`` is used.
-        structure: columns made from the graph itself: auto, none, roles, positions or both.
-        like: what this function made of the graph that a model was trained on: the same encoding is used.
-        settings: which attributes are what; by default all that can become features do.
+        structure: columns computed from the graph itself: auto, none, roles, positions or both.
+        like: the ``Data`` of the graph that a model was trained on: its encoding is used again.
+        settings: which attributes are labels, ids or ignored; by default all that can be encoded are features.
 
     >>> import networkx as nx
     >>> from_networkx(nx.karate_club_graph()).edge_index.shape
@@ -45,9 +45,22 @@ def from_networkx(
     return data
 
 
-def to_networkx(graph: Any, vectors: NDArray[np.floating[Any]], name: str = "embedding") -> None:
-    """Set each node's row of ``vectors`` (in the order of ``graph.nodes``) as its attribute ``name``."""
+def to_networkx(graph: Any, vectors: NDArray[np.floating[Any]], name: str = "embedding") -> Any:
+    """A copy of a networkx graph in which each node has its row of ``vectors`` as the attribute ``name``.
+
+    Args:
+        graph: a networkx graph.
+        vectors: embeddings (n × k), in the order of ``graph.nodes``.
+        name: the attribute.
+
+    >>> import networkx as nx
+    >>> graph = to_networkx(nx.path_graph(2), np.zeros((2, 3)))
+    >>> graph.nodes[1]["embedding"]
+    array([0., 0., 0.])
+    """
     if len(vectors) != len(graph):
         raise InputError(f"vectors: given {len(vectors):,} rows, expected {len(graph):,}, one for each node")
+    copy = graph.copy()
     for node, row in zip(graph, vectors, strict=True):
-        graph.nodes[node][name] = row
+        copy.nodes[node][name] = row
+    return copy

@@ -14,7 +14,8 @@ from girl.evaluation.quality import measure_run
 from girl.reporting.page import write_report
 from girl.reporting.report_data import ReportData
 from girl.reporting.run_report import SUMMARY, dataset_labels, report_data_from_dataset, report_data_from_folder
-from girl.training.run import Run, batch_of, load_run, seen_by
+from girl.training.batch import induced_batch, make_batch
+from girl.training.run import Run, load_run
 
 REPORT = "report.html"
 
@@ -39,22 +40,22 @@ def report(folder: Path, *, out: Path | None = None, data_root: Path | None = No
 
 
 def _report_data_of_dataset(folder: Path, run: Run, data_root: Path | None, mirror: Path | None) -> ReportData:
-    if "dataset" not in run.about:
+    if "dataset" not in run.config:
         raise InputError(f"{folder}: holds a model but not the data it was trained on, expected a run of girl embed")
     if run.recipe.name != "girl":
         raise InputError(
             f"{folder}: given a run of {run.recipe.name}, expected one of GIRL; see girl evaluate {folder}"
         )
-    dataset = datasets.load(run.about["dataset"], data_root, mirror)
-    batch = batch_of(dataset.data, run.recipe.encoder)
+    dataset = datasets.load(run.config["dataset"], data_root, mirror)
+    batch = make_batch(dataset.data, run.recipe.encoder)
     path = folder / "embeddings.npy"
     vectors = _saved_vectors(path, dataset.graphs or batch.size)
     if vectors is None:
         vectors = run.embed(batch).numpy()
     seen = None
     if dataset.inductive:
-        split = splits.get(run.about["protocol"]).split(dataset, run.about["split"])
-        seen = seen_by(batch, split.train)
+        split = splits.get(run.config["protocol"]).split(dataset, run.config["split"])
+        seen = induced_batch(batch, split.train)
     quality = measure_run(run, vectors, dataset.data, batch, dataset_labels(dataset), seen)
     return report_data_from_dataset(dataset, vectors, run, quality, batch, path)
 

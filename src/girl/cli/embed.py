@@ -76,32 +76,26 @@ def embed(
     """
     from girl.api.embed import embed as embed_graph
     from girl.tables.user_graph import InputSettings
-    from girl.training.distributed import joined
-    from girl.training.run import device_of
 
     folder = run or Path("runs") / (edges.name or edges.resolve().name).split(".")[0]
     values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in given(reading).items()}
-    with joined(device_of(device)) as world:
-        made = embed_graph(
-            edges,
-            nodes,
-            graphs=graphs,
-            out=out,
-            folder=folder,
-            model=model,
-            settings=InputSettings(**values),
-            structure=structure,
-            recipe=recipe,
-            options=given(encoder, objective, train),
-            half=half,
-            report=report,
-            resume=resume,
-            device=device,
-            console=console,
-            world=world,
-        )
-    if not world.first:
-        return
+    made = embed_graph(
+        edges,
+        nodes,
+        graphs=graphs,
+        out=out,
+        folder=folder,
+        model=model,
+        settings=InputSettings(**values),
+        structure=structure,
+        recipe=recipe,
+        options=given(encoder, objective, train),
+        half=half,
+        report=report,
+        resume=resume,
+        device=device,
+        verbose=console,
+    )
     table = Table("what was read", "", title=str(edges))
     for name, value in made.graph.counts.items():
         table.add_row(name, f"{value:,}" if isinstance(value, int) else str(value))

@@ -70,48 +70,28 @@ def pretrain(
         objective: settings of the objective that do.
         train: settings of the training that do.
     """
-    from girl import datasets, splits
-    from girl.console import phase
-    from girl.evaluation.scores import check_inductive_protocol
-    from girl.nn.encoder import shared as shared_encoder
-    from girl.training.cached_batch import kept_batch, kept_part
-    from girl.training.distributed import joined
-    from girl.training.recipe import find_recipe, method_recipe
-    from girl.training.run import device_of, save_embedding
-    from girl.training.run import pretrain as run_pretrain
+    from girl.api.pretrain import pretrain as pretrain_dataset
+    from girl.datasets import describe
 
-    name = datasets.describe(dataset).name
-    if recipe in ("tuned", "default"):
-        base = method_recipe(method, name if recipe == "tuned" else None)
-    else:
-        base = find_recipe(recipe)
-        if method not in ("girl", base.name):
-            raise InputError(f"--method: given {method!r} with a recipe of {base.name!r}, expected one of them only")
-    full = base.with_values(given(encoder, objective, train) | assigned(set_ or []), "command line")
-    place = device_of(device)
-    with joined(place) as world:
-        found = world.in_turn(lambda: datasets.load(name, data_root, mirror))
-        rule = splits.get(protocol or found.protocols[0])
-        check_inductive_protocol(found, rule.name, found.protocols)
-        shared = rule.split(found, split)  # also where training needs no split: a protocol it lacks is a mistake
-        nodes = shared.train if found.inductive else None
-        with phase(console if world.first else None, "making the graph"):
-            whole = kept_batch(found.data, full.encoder, place, world=world)
-            part = whole if nodes is None else kept_part(whole, nodes, world=world)
-        about = {"dataset": found.name, "protocol": rule.name, "split": split, "stand_in": found.stand_in}
-        graphs = f"{found.graphs:,} graphs, " if found.graphs else ""
-        if world.first:
-            say(f"{found.title}: {graphs}{whole.size:,} nodes, {found.data.edge_index.shape[1]:,} edges")
-        out = out or Path("runs") / found.name
-        run = run_pretrain(part, full, out=out, resume=resume, about=about, console=console, world=world)
-        with shared_encoder(run.method, world.ranks):
-            vectors = run.vectors if part is whole and run.vectors is not None else run.embed(whole)
-    if not world.first:
-        return
-    save_embedding(out / "embeddings.npy", vectors)
-    ended = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
-    say(f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{ended}. Kept in {out}")
-    say(f"next: girl evaluate {out}" + ("" if full.name != "girl" else f", girl report {out}"))
+    folder = out or Path("runs") / describe(dataset).name
+    run = pretrain_dataset(
+        dataset,
+        recipe,
+        method=method,
+        protocol=protocol,
+        split=split,
+        out=folder,
+        resume=resume,
+        device=device,
+        verbose=console,
+        data_root=data_root,
+        mirror=mirror,
+        **given(encoder, objective, train),
+        **assigned(set_ or []),
+    )
+    stopped = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
+    say(f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{stopped}. Saved in {folder}")
+    say(f"next: girl evaluate {folder}" + (f", girl report {folder}" if run.recipe.name == "girl" else ""))
 
 
 def evaluate(
@@ -144,9 +124,9 @@ def evaluate(
     from girl.training.run import load_run
 
     trained = load_run(run)
-    if "dataset" not in trained.about:
+    if "dataset" not in trained.config:
         raise InputError(f"{run}: its graph is not a named dataset, expected a run of `girl pretrain`")
-    data = datasets.load(trained.about["dataset"], data_root, mirror)
+    data = datasets.load(trained.config["dataset"], data_root, mirror)
     result = evaluate_run(trained, data, protocol=protocol, probe=probe, splits=splits)
     count = len(result.splits)
     title = f"{data.title}, {result.protocol}, {result.probe} probe, {count} split{'s' if count > 1 else ''}"

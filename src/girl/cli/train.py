@@ -58,37 +58,34 @@ def train(
         model: what the classifier is made of.
         training: how it is trained.
     """
-    from girl import datasets, splits
-    from girl.files import write_json
-    from girl.training.distributed import joined
-    from girl.training.run import device_of
+    from girl.api.train import train as train_dataset
+    from girl.datasets import describe
     from girl.training.supervised import SupervisedRecipe
-    from girl.training.train_on import train_on
 
-    recipe = SupervisedRecipe().with_values(given(regularizer, model, training), "command line")
-    kind, depth = recipe.regularizer.regularizer, recipe.model.depth
-    place = device_of(device)
-    with joined(place) as world:
-        found = world.in_turn(lambda: datasets.load(dataset, data_root, mirror))
-        rule = splits.get(protocol or found.protocols[0])
-        out = out or Path("runs") / f"{found.name}-{kind}-{depth}"
-        nodes, edges = found.data.num_nodes, found.data.edge_index.shape[1]
-        if world.first:
-            say(f"{found.title}: {nodes:,} nodes, {edges:,} edges; {rule.name} split {split}")
-        run, scores = train_on(
-            found, rule, split, recipe, out=out, resume=resume, device=place, console=console, world=world
-        )
-    if not world.first:
-        return
-    write_json(out / "scores.json", scores)
-    table = Table(title=f"{found.title}, {rule.name}, {kind}, depth {depth}")
-    for name in ("training", "validation", "test"):
-        table.add_column(f"{name} {scores['metric']}, %")
-    table.add_row(*(f"{100 * scores[part]:.1f}" for part in ("train", "val", "test")))
+    settings = given(regularizer, model, training)
+    recipe = SupervisedRecipe().with_values(settings, "command line")
+    name = f"{describe(dataset).name}-{recipe.regularizer.regularizer}-{recipe.model.depth}"
+    folder = out or Path("runs") / name
+    run = train_dataset(
+        dataset,
+        protocol=protocol,
+        split=split,
+        out=folder,
+        resume=resume,
+        device=device,
+        verbose=console,
+        data_root=data_root,
+        mirror=mirror,
+        **settings,
+    )
+    table = Table(title=f"{run.config['dataset']}, {run.config['protocol']}, {name}")
+    for part in ("training", "validation", "test"):
+        table.add_column(f"{part} {run.scores['metric']}, %")
+    table.add_row(*(f"{100 * run.scores[part]:.1f}" for part in ("train", "val", "test")))
     console.print(table)
-    ended = f", stopped: {run.history.stopped}" if run.history.stopped else ""
-    say(f"best of {len(run.history.scores)} epochs in {run.history.seconds:.1f} s{ended}. Kept in {out}")
-    say(f"next: girl diagnose {out}")
+    stopped = f", stopped: {run.history.stopped}" if run.history.stopped else ""
+    say(f"best of {len(run.history.scores)} epochs in {run.history.seconds:.1f} s{stopped}. Saved in {folder}")
+    say(f"next: girl diagnose {folder}")
 
 
 def diagnose(

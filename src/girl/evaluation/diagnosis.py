@@ -11,7 +11,9 @@ import torch
 from girl import datasets, splits
 from girl.errors import InputError
 from girl.nn.diagnosis import lost_share, lost_shares
-from girl.training.run import batch_of, load_folder, load_run
+from girl.training.batch import make_batch
+from girl.training.run import load_run
+from girl.training.run_folder import load_folder
 from girl.training.supervised_run import load_supervised
 
 
@@ -40,19 +42,19 @@ def diagnose_run(
     config, _, _ = load_folder(run, "`girl train` or `girl pretrain`")
     supervised = load_supervised(run) if config.get("kind") == "supervised" else None
     if supervised is not None:
-        recipe, trace, about = supervised.recipe, supervised.history.observed, supervised.about
+        recipe, trace, config = supervised.recipe, supervised.history.observed, supervised.config
         settings, title = recipe.model.encoder, f"{recipe.regularizer.regularizer}, depth {recipe.model.depth}"
     else:
         pretrained = load_run(run)
-        settings, trace, about = pretrained.recipe.encoder, [], pretrained.about
+        settings, trace, config = pretrained.recipe.encoder, [], pretrained.config
         name = "GIRL" if pretrained.recipe.name == "girl" else pretrained.recipe.name
         title = f"{name}, {settings.conv}, depth {settings.layers}"
-    if "dataset" not in about:
+    if "dataset" not in config:
         raise InputError(f"{run}: its graph is not a named dataset, so its labels are not available")
-    dataset = datasets.load(about["dataset"], data_root, mirror)
+    dataset = datasets.load(config["dataset"], data_root, mirror)
     dataset.check_nodes("a diagnosis")
-    split = splits.get(about["protocol"]).split(dataset, about["split"])
-    batch = batch_of(dataset.data, settings)
+    split = splits.get(config["protocol"]).split(dataset, config["split"])
+    batch = make_batch(dataset.data, settings)
     measured, y = getattr(split, nodes), dataset.data.y
     features = lost_share(batch.x.dense(measured), y[measured], torch.Generator().manual_seed(0))
     layers = (

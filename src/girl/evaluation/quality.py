@@ -34,7 +34,8 @@ from girl.evaluation.neighborhood import (
     score_neighborhoods,
 )
 from girl.methods.base import Batch
-from girl.training.run import Run, embed_untrained
+from girl.training.run import Run
+from girl.training.untrained import embed_untrained
 
 #: Rows that the spectrum is estimated from: several for each column of a wide embedding.
 SPECTRUM_ROWS = 4096

@@ -17,8 +17,10 @@ from girl.evaluation.neighborhood import BAG, GIRL, UNTRAINED
 from girl.evaluation.probe import Kind, Score, probe
 from girl.evaluation.svm import KernelSVM
 from girl.splits import Protocol
+from girl.training.batch import fingerprint
 from girl.training.cached_batch import kept_batch, kept_part
-from girl.training.run import Run, embed_untrained, fingerprint
+from girl.training.run import Run
+from girl.training.untrained import embed_untrained
 
 
 @dataclass(frozen=True)
@@ -117,13 +119,13 @@ def evaluate_run(
     """
     if splits < 1:
         raise InputError(f"splits: given {splits}, expected at least 1")
-    trained_protocol = run.about.get("protocol", dataset.protocols[0])
+    trained_protocol = run.config.get("protocol", dataset.protocols[0])
     rule = protocols.get(protocol or trained_protocol)
     check_inductive_protocol(dataset, rule.name, [trained_protocol])
-    chosen = [run.about.get("split", 0)] if dataset.inductive else list(range(min(splits, rule.count(dataset))))
+    chosen = [run.config.get("split", 0)] if dataset.inductive else list(range(min(splits, rule.count(dataset))))
     batch = kept_batch(dataset.data, run.recipe.encoder)
     seen = kept_part(batch, rule.split(dataset, chosen[0]).train) if dataset.inductive else batch
-    if run.about.get("fingerprint") != fingerprint(seen):
+    if run.config.get("fingerprint") != fingerprint(seen):
         raise InputError(
             f"run: it was trained on a graph other than {dataset.title} as it is now: another stand-in, version or "
             "recipe. Run the `girl pretrain` command again with another output folder"

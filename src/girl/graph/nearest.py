@@ -16,7 +16,7 @@ def nearest_neighbours(rows: Any, count: int) -> Tensor:
     from sklearn.neighbors import kneighbors_graph
 
     if count < 1:
-        raise InputError(f"neighbours: given {count}, expected at least 1")
+        raise InputError(f"neighbors: given {count}, expected at least 1")
     n = rows.shape[0]
     nearest = kneighbors_graph(rows, min(count, n - 1))
     both = (nearest + nearest.T).tocoo()

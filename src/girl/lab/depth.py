@@ -16,7 +16,7 @@ from girl.lab.cells import Cell, Results, kept_dataset, run_cells
 from girl.nn.classifier import ClassifierSettings
 from girl.training.state import TrainSettings
 from girl.training.supervised import KINDS, Kind, RegularizerSettings, SupervisedRecipe
-from girl.training.train_on import train_on
+from girl.training.supervised_run import train_on_split
 
 DEPTHS = (3, 6, 9, 12, 15, 18)
 
@@ -187,8 +187,8 @@ class Compute:
         most = len(protocol.split(dataset, index).train) // LEAST
         if recipe.train.clusters > most:  # a stand-in may have fewer nodes than the paper's graphs have parts
             recipe = replace(recipe, train=replace(recipe.train, clusters=most))
-        run, scores = train_on(dataset, protocol, index, recipe)
-        row = {"protocol": protocol.name, "probe": "none", **scores}
+        run = train_on_split(dataset, protocol, index, recipe)
+        row = {"protocol": protocol.name, "probe": "none", **run.scores}
         found: dict[str, Any] = {"stand_in": dataset.stand_in, "rows": [row]}
         found["train_seconds"] = round(run.history.seconds, 3)
         found["best_epoch"] = 1 + max(range(len(run.history.scores)), key=run.history.scores.__getitem__)

@@ -18,8 +18,9 @@ from girl.lab.measured_training import trained
 from girl.lab.peers import both, peer_recipe
 from girl.methods.registry import methods
 from girl.splits import FOLDS
+from girl.training.batch import make_batch
 from girl.training.recipe import Recipe, method_recipe
-from girl.training.run import batch_of, embed_untrained
+from girl.training.untrained import embed_untrained
 
 DATASETS = ("nci1", "proteins", "dd", "mutag")
 
@@ -67,7 +68,7 @@ class Compute:
             h = dict(baseline_representations(dataset))[cell.method]
         else:
             recipe = Recipe().with_values(cell.recipe)
-            whole = batch_of(dataset.data, recipe.encoder)
+            whole = make_batch(dataset.data, recipe.encoder)
             if cell.method == "untrained":
                 h = embed_untrained(whole, recipe)
             else:

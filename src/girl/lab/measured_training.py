@@ -67,7 +67,7 @@ def trained(whole: Batch, recipe: Recipe, judge: Callable[[Tensor], float]) -> t
     forget_peak()
     before = resident()
     looks = Looks(whole, judge)
-    run = pretrain(whole, recipe, watch=looks)
+    run = pretrain(whole, recipe, callback=looks)
     h = run.embed(whole)
     most = max(looks.most, peak())
     looks.add(h, run.history)

@@ -18,8 +18,9 @@ from girl.lab.cells import Cell, kept_dataset, table_cells
 from girl.lab.measured_training import trained
 from girl.lab.peers import both, peer_recipe
 from girl.methods.registry import methods
+from girl.training.batch import make_batch
 from girl.training.recipe import Recipe, find_recipe, tuned_recipe
-from girl.training.run import batch_of, embed_untrained, embed_weightless
+from girl.training.untrained import embed_untrained, embed_without_weights
 
 #: For each dataset, the field's low-label protocol (if there is one) and the one that the paper's numbers fit.
 PROTOCOLS: dict[str, tuple[str, ...]] = {
@@ -105,11 +106,11 @@ class Compute:
             h = BASELINES[cell.method](dataset.data)
         else:
             recipe = Recipe().with_values(cell.recipe)
-            whole = batch_of(dataset.data, recipe.encoder)
+            whole = make_batch(dataset.data, recipe.encoder)
             if cell.method.endswith("untrained"):
                 h = embed_untrained(whole, recipe)
             elif cell.method == "own":
-                h = embed_weightless(whole, recipe)
+                h = embed_without_weights(whole, recipe)
             else:
                 rule = splits.get(PROTOCOLS[cell.dataset][0])
                 h, extra = trained(

@@ -21,9 +21,10 @@ from girl.files import write_json
 from girl.lab.nodes import PROTOCOLS
 from girl.lab.provenance import provenance
 from girl.splits import Split
+from girl.training.batch import make_batch
 from girl.training.loop import DivergedError
 from girl.training.recipe import Recipe, tuned_recipe
-from girl.training.run import batch_of, pretrain
+from girl.training.run import pretrain
 
 #: What is searched. Settings that are not here stay as in the default recipe.
 SPACE: dict[str, tuple[Any, ...]] = {
@@ -160,7 +161,7 @@ def _judged(dataset: NodeDataset, recipe: Recipe, seeds: int) -> dict[str, Any]:
 def _try(dataset: NodeDataset, recipe: Recipe, seeds: int) -> dict[str, float]:
     found: list[dict[str, float]] = []
     for seed in range(seeds):
-        whole = batch_of(dataset.data, recipe.encoder)
+        whole = make_batch(dataset.data, recipe.encoder)
         try:
             h = pretrain(whole, recipe.with_seed(seed)).embed(whole)
         except (DivergedError, ValueError):  # a layer that collapsed explains nothing: the trial is worth nothing

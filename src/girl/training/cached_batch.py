@@ -19,9 +19,9 @@ from girl.graph.graph import Graph
 from girl.graph.sparse_matrix import Operator
 from girl.methods.base import Batch
 from girl.nn.encoder import EncoderSettings
+from girl.training.batch import induced_batch, make_batch
 from girl.training.checkpoint import DamagedError
-from girl.training.distributed import ALONE, World
-from girl.training.run import batch_of, seen_by
+from girl.training.distributed import SINGLE_PROCESS, Distributed
 from girl.training.shared_tensors import read_mapped, write_mapped
 
 #: Edges from which on a named dataset is kept as a batch: of fewer, it is made in a second or two.
@@ -36,7 +36,7 @@ def kept_batch(
     settings: EncoderSettings,
     device: torch.device | str = "cpu",
     *,
-    world: World = ALONE,
+    processes: Distributed = SINGLE_PROCESS,
     folder: Path | None = None,
 ) -> Batch:
     """As :func:`~girl.training.run.batch_of`; a large graph is kept in the cache, and mapped from there.
@@ -45,29 +45,31 @@ def kept_batch(
         data: features, edges and, if there is one, ``edge_weight``.
         settings: of the encoder that is to see it.
         device: where the batch is wanted.
-        world: the processes that want it. The first on each host makes it.
+        processes: the processes that want it. The first on each host makes it.
         folder: the cache, by default ``batches`` where datasets are kept. A file that cannot be read is made anew, and
             any may be deleted.
     """
     edges = 0 if data.edge_index is None else data.edge_index.shape[1]
     if edges < KEPT or "graph" in data or data.x is None:
-        return batch_of(data, settings, device)
+        return make_batch(data, settings, device)
     key = _key([data.edge_index, data.edge_weight, data.x], [FORMAT, settings.directed, settings.normalise])
     path = _place(folder, data.x.shape[0], edges, key)
-    return world.in_turn(lambda: _kept(path, lambda: batch_of(data, settings))).to(device)
+    return processes.local_main_first(lambda: _kept(path, lambda: make_batch(data, settings))).to(device)
 
 
-def kept_part(whole: Batch, nodes: Tensor, *, world: World = ALONE, folder: Path | None = None) -> Batch:
+def kept_part(
+    whole: Batch, nodes: Tensor, *, processes: Distributed = SINGLE_PROCESS, folder: Path | None = None
+) -> Batch:
     """As :func:`~girl.training.run.seen_by`, kept and mapped in the same way."""
     adjacency, device = whole.graph.adjacency, whole.x.device
     edges = adjacency.values().numel()
     if edges < KEPT or whole.graphs is not None or device.type != "cpu":
-        return seen_by(whole, nodes)
+        return induced_batch(whole, nodes)
     x = whole.x
     features = x.dense() if x.sparse is None else x.sparse.matrix
     key = _key([adjacency, features, x.offset, nodes], [FORMAT, whole.graph.symmetric])
     path = _place(folder, len(nodes), edges, key)
-    return world.in_turn(lambda: _kept(path, lambda: seen_by(whole, nodes)))
+    return processes.local_main_first(lambda: _kept(path, lambda: induced_batch(whole, nodes)))
 
 
 def _place(folder: Path | None, nodes: int, edges: int, key: int) -> Path:

@@ -5,209 +5,220 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
-from rich.console import Console
 from torch import Tensor
 
-from girl.console import phase
 from girl.errors import InputError
 from girl.graph.partition import kept_partition, members
 from girl.methods.base import Batch, Method
 from girl.training.checkpoint import load_newest, numbered, save_numbered
-from girl.training.distributed import ALONE, World
+from girl.training.context import Context
+from girl.training.memory import check_memory
 from girl.training.progress import TrainingProgress
 from girl.training.shared_tensors import shared_tensors
-from girl.training.state import History, Trainer, TrainSettings
+from girl.training.state import History, TrainingState, TrainSettings
 
-Resume = Literal["auto", "never"]
-
-#: A loss this many times that of the first epoch is a divergence.
+#: A loss that is this many times that of the first epoch has diverged.
 DIVERGED = 100.0
 
 
 class DivergedError(InputError):
-    """Training left the realm of finite numbers; the method holds its last good state."""
+    """Training diverged. The method holds its last good state."""
 
 
 def fit(
     method: Method,
-    whole: Batch,
+    data: Batch,
     settings: TrainSettings,
-    *,
-    folder: Path | None = None,
-    resume: Resume = "auto",
-    about: dict[str, Any] | None = None,
-    console: Console | None = None,
-    watch: Callable[[History], None] | None = None,
-    world: World = ALONE,
+    context: Context | None = None,
+    config: dict[str, Any] | None = None,
+    callback: Callable[[History], None] | None = None,
 ) -> History:
-    """Train ``method`` on a graph; it holds the final state when this returns.
+    """Train ``method`` on a graph. Afterwards it holds the final weights.
 
     Args:
-        method: what to train; on the device of the graph.
-        whole: the training graph.
-        settings: how.
-        folder: where checkpoints go; none are written without it.
-        resume: ``"auto"`` goes on from the newest whole checkpoint in ``folder``, ``"never"`` starts anew.
-        about: what the run is, kept in its checkpoints: a run is resumed only as the same run.
-        console: where progress is shown; None shows none.
-        watch: called after every epoch; what it takes is not counted as training.
-        world: the processes that share every batch. The first writes and speaks; all end with the same weights.
+        method: the method to train, on the device of the graph.
+        data: the training graph.
+        settings: epochs, learning rate, batches.
+        context: device, processes, console, folder of checkpoints, and whether to resume.
+        config: what the run is, stored in its checkpoints. A run is resumed only if it matches.
+        callback: called after every epoch; its time does not count as training.
     """
-    _check_shared(whole, settings, world)
-    if settings.clusters > 1 and 2 * settings.clusters > whole.size * settings.per_batch:
-        most = whole.size * settings.per_batch // 2
-        raise InputError(
-            f"clusters: given {settings.clusters:,} for {whole.size:,} nodes, expected at most {most:,}: "
-            "one node alone explains nothing"
-        )
-    if folder is not None and world.first:
+    context = context or Context(device=data.x.device)
+    config = config or {}
+    processes, folder = context.distributed, context.checkpoints
+    check_memory(method, data, settings, processes.num_local)
+    _check_batches(data, settings, context)
+    if folder is not None and context.writes:
         folder.mkdir(parents=True, exist_ok=True)
-    if world.ranks is not None:
-        method.share(world.ranks)
-    if not world.first:
-        console = None
-    with phase(console, "preparing what is to be explained"):
-        _prepare(method, whole, settings.seed, world)
-    trainer = Trainer(method, settings, whole.x.device, world)
+    if processes.ranks is not None:
+        method.share(processes.ranks)
+    with context.phase("preparing targets"):
+        _prepare(method, data, settings.seed, context)
+    state = TrainingState(method, settings, context)
     if folder is not None:
-        _resume(trainer, folder, resume, about or {})
-    with phase(console, "cutting the graph into parts"):
-        if whole.graphs is not None:
-            parts = members(whole.graphs)
-        elif settings.clusters > 1:
-            parts = world.in_turn(lambda: members(kept_partition(whole.graph, settings.clusters, settings.seed)))
-        else:
-            parts = []
-    good = _snapshot(trainer)
-    with TrainingProgress(settings.epochs, trainer.epoch, console) as progress:
-        while not trainer.done:
+        _resume(state, context, config)
+    with context.phase("partitioning the graph"):
+        parts = _parts(data, settings, context)
+
+    def save_checkpoint() -> None:
+        if folder is not None and context.writes:
+            save_numbered(folder, state.epoch, state.tensors(), state.numbers() | {"config": config})
+
+    last_good = _copy(state)
+    with TrainingProgress(settings.epochs, state.epoch, context.console) as progress:
+        while not state.is_done:
             started = time.perf_counter()
             method.train()
-            trainer.begin_epoch()
+            state.begin_epoch()
             sums: dict[str, float] = {}
             nodes = 0
-            for batch, size in trainer.batches(whole, parts):
-                terms = trainer.step(batch)
+            for batch, size in state.batches(data, parts):
+                terms = state.step(batch)
                 for name, value in terms.items():
                     sums[name] = sums.get(name, 0.0) + value * size
                 nodes += size if terms else 0
             means = {name: value / nodes for name, value in sums.items()}
-            if (reason := _diverged(means, trainer)) is not None:
-                failed = trainer.epoch + 1
-                trainer.restore(*good)
-                if folder is not None and world.first:
-                    save_numbered(folder, trainer.epoch, trainer.tensors(), trainer.numbers() | {"about": about or {}})
+            if (reason := _divergence(means, state)) is not None:
+                failed = state.epoch + 1
+                state.restore(*last_good)
+                save_checkpoint()
                 raise DivergedError(
-                    f"training stopped in epoch {failed}: {reason}. The state after epoch {trainer.epoch} is kept. "
+                    f"training stopped in epoch {failed}: {reason}. The weights after epoch {state.epoch} are kept. "
                     f"Lower the learning rate (lr is {settings.lr:g}), or look for extreme values in the features"
                 )
-            method.after_epoch(lambda: (batch for batch, _ in trainer.batches(whole, parts)), trainer.generator)
-            score = trainer.score(whole)
-            trainer.history.seconds += time.perf_counter() - started
-            trainer.end_epoch(means, score)
-            if world.first and (noted := method.observe(whole, trainer.epoch)):
-                trainer.history.observed.append({"epoch": trainer.epoch, **noted})
-            if watch is not None:
-                watch(trainer.history)
-            over = trainer.done
+            method.after_epoch(lambda: (batch for batch, _ in state.batches(data, parts)), state.generator)
+            score = state.score(data)
+            state.history.seconds += time.perf_counter() - started
+            state.end_epoch(means, score)
+            if processes.is_main and (observed := method.observe(data, state.epoch)):
+                state.history.observed.append({"epoch": state.epoch, **observed})
+            if callback is not None:
+                callback(state.history)
+            done = state.is_done
             if means:
-                progress.update(trainer.epoch, means, nodes, score, last=over)
-            if trainer.epoch % settings.save_every == 0 or over:
-                good = _snapshot(trainer)
-                if folder is not None and world.first:
-                    save_numbered(folder, trainer.epoch, trainer.tensors(), trainer.numbers() | {"about": about or {}})
-    if trainer.best_weights:
-        method.load_state_dict(trainer.best_weights)
+                progress.update(state.epoch, means, nodes, score, last=done)
+            if state.epoch % settings.save_every == 0 or done:
+                last_good = _copy(state)
+                save_checkpoint()
+    if state.best_weights:
+        method.load_state_dict(state.best_weights)
     method.eval()
-    return trainer.history
+    return state.history
 
 
-def _prepare(method: Method, whole: Batch, seed: int, world: World) -> None:
-    """Let the method see the graph; on each host once, if what it makes can be handed over."""
+def _prepare(method: Method, data: Batch, seed: int, context: Context) -> None:
+    """Let the method see the full graph; once per host, if the result can be shared between processes."""
 
-    def make() -> dict[str, Tensor]:
-        # Its own source of randomness: what is prepared is the same in the first sitting and in a resumed one.
-        method.prepare(whole, torch.Generator(whole.x.device).manual_seed(seed))
+    def prepare() -> dict[str, Tensor]:
+        # A generator of its own: a resumed run prepares the same as the first one.
+        method.prepare(data, torch.Generator(data.x.device).manual_seed(seed))
         return method.prepared()
 
-    if world.count == 1 or not method.hands_over or whole.x.device.type != "cpu":
-        make()
+    if context.distributed.num_processes == 1 or not method.hands_over or data.x.device.type != "cpu":
+        prepare()
     else:
-        method.take_prepared(shared_tensors(make, world))
+        method.take_prepared(shared_tensors(prepare, context.distributed))
 
 
-def _check_shared(whole: Batch, settings: TrainSettings, world: World) -> None:
-    """Complain about batches that cannot be shared out among the processes."""
-    if world.count == 1:
+def _parts(data: Batch, settings: TrainSettings, context: Context) -> list[Tensor]:
+    """The nodes of each graph of a set, or of each METIS part; none if the full graph is one batch."""
+    if data.graphs is not None:
+        return members(data.graphs)
+    if settings.clusters < 2:
+        return []
+    return context.distributed.local_main_first(
+        lambda: members(kept_partition(data.graph, settings.clusters, settings.seed))
+    )
+
+
+def _check_batches(data: Batch, settings: TrainSettings, context: Context) -> None:
+    """Refuse more parts than nodes, and batches that cannot be divided among the processes."""
+    if settings.clusters > 1 and 2 * settings.clusters > data.size * settings.per_batch:
+        raise InputError(
+            f"clusters: given {settings.clusters:,} for {data.size:,} nodes, expected at most "
+            f"{data.size * settings.per_batch // 2:,}: a batch needs two nodes"
+        )
+    count = context.distributed.num_processes
+    if count == 1:
         return
-    if whole.graphs is None and settings.clusters < 2:
+    if data.graphs is None and settings.clusters < 2:
         raise InputError(
-            f"clusters: given {settings.clusters}, the graph in one piece, with {world.count} processes; expected "
-            f"parts to share out, such as --clusters {8 * world.count} --per-batch {world.count}"
+            f"clusters: given {settings.clusters}, so the full graph is one batch, with {count} processes; expected "
+            f"parts to divide among them, such as --clusters {8 * count} --per-batch {count}"
         )
-    if settings.per_batch < world.count:
+    if settings.per_batch < count:
         raise InputError(
-            f"per_batch: given {settings.per_batch} with {world.count} processes, expected at least {world.count}: a "
-            "batch is shared out among them"
+            f"per_batch: given {settings.per_batch} with {count} processes, expected at least {count}: a batch is "
+            "divided among them"
         )
 
 
-def _diverged(means: dict[str, float], trainer: Trainer) -> str | None:
+def _divergence(means: dict[str, float], state: TrainingState) -> str | None:
+    """Why training has diverged; None if it has not."""
     if not means:
-        # By chance, on a tiny graph whose features are hidden at times. Always, it is the data's fault.
-        last = trainer.epoch + 1 >= trainer.settings.epochs
-        alike = "all nodes look the same to the encoder (nodes alike in features and neighbours, or all of them hidden)"
-        return alike if last and not trainer.history.epochs else None
-    if not trainer.finite:
+        # One such epoch happens by chance on a tiny graph with feature dropout. If all are, the data is the cause.
+        last = state.epoch + 1 >= state.settings.epochs
+        reason = "all nodes look the same to the encoder (same features and neighbours, or all features dropped)"
+        return reason if last and not state.history.epochs else None
+    if not state.is_finite:
         return "weights are not finite"
     for name, value in means.items():
         if not math.isfinite(value):
             return f"the {name} is {value}"
-        first = trainer.history.epochs[0].get(name, value) if trainer.history.epochs else value
+        first = state.history.epochs[0].get(name, value) if state.history.epochs else value
         if value > DIVERGED * max(first, 1e-3):
             return f"the loss of {name} rose from {first:.3g} to {value:.3g}"
     return None
 
 
-def _snapshot(trainer: Trainer) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    return {name: tensor.clone() for name, tensor in trainer.tensors().items()}, trainer.numbers()
+def _copy(state: TrainingState) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    return {name: tensor.clone() for name, tensor in state.tensors().items()}, state.numbers()
 
 
-def _resume(trainer: Trainer, folder: Path, resume: Resume, about: dict[str, Any]) -> None:
-    if resume == "never":
-        for path in numbered(folder) if trainer.world.first else []:
+def _resume(state: TrainingState, context: Context, config: dict[str, Any]) -> None:
+    """Restore the newest checkpoint, if it is of the same run."""
+    folder = context.checkpoints
+    assert folder is not None
+    if context.resume == "never":
+        for path in numbered(folder) if context.writes else []:
             path.unlink()
         return
-    found = trainer.world.state(lambda: load_newest(folder))
-    if found is None:
+    checkpoint = context.distributed.broadcast_object(lambda: load_newest(folder))
+    if checkpoint is None:
         return
-    tensors, numbers = found
-    was, now = _flat(numbers["about"]), _flat(about)
-    differ = [key for key in sorted(was | now) if was.get(key) != now.get(key) and key not in _FREE]
-    if differ:
-        told = [f"{key.split('.')[-1]} ({_brief(was.get(key))}, now {_brief(now.get(key))})" for key in differ]
+    tensors, numbers = checkpoint
+    before, now = _flatten(numbers["config"]), _flatten(config)
+    differences = [
+        f"{key.split('.')[-1]} ({_shorten(before.get(key))}, now {_shorten(now.get(key))})"
+        for key in sorted(before | now)
+        if before.get(key) != now.get(key) and key not in _MAY_CHANGE
+    ]
+    if differences:
         raise InputError(
-            f"{folder}: holds another run, which differs in {', '.join(told)}. Give another folder, or start anew "
-            "with --resume never"
+            f"{folder}: holds another run, which differs in {', '.join(differences)}. Give another folder, or start "
+            "again with --resume never"
         )
-    trainer.restore(tensors, numbers)
+    state.restore(tensors, numbers)
 
 
-#: What a run may go on with after it was changed: it does not alter what is learned.
-_FREE = ("recipe.train.save_every",)
+#: Settings that may change when a run is resumed: they do not alter what is learned.
+_MAY_CHANGE = ("recipe.train.save_every",)
 
 
-def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings by dotted names. Tuples become lists, as they do in JSON."""
+    flat: dict[str, Any] = {}
     for key, value in values.items():
-        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return found
+        if isinstance(value, dict):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = list(value) if isinstance(value, tuple) else value
+    return flat
 
 
-def _brief(value: object) -> str:
+def _shorten(value: object) -> str:
     text = str(value)
     return text if len(text) <= 40 else text[:37] + "..."

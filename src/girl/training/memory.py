@@ -1,4 +1,4 @@
-"""How much memory a run will take, told before it takes any: a process that the system kills cannot explain itself."""
+"""Estimate the memory of a run before it starts: a process that the system kills cannot print a message."""
 
 from __future__ import annotations
 
@@ -15,94 +15,94 @@ from girl.errors import InputError
 from girl.methods.base import Batch, Method, Needs
 from girl.training.state import TrainSettings
 
-#: Copies of the weights: themselves, gradients, two moments, the last good state of three of these, and a file's.
+#: Copies of the weights: weights, gradients, two moments, the last good state of three of these, and a file's.
 PER_WEIGHT = 8
 
-#: Of METIS parts, the largest over the mean.
+#: The largest METIS part, relative to the mean.
 UNEVEN = 1.1
 
-#: Of the memory that is free, what a run may take.
-SHARE = 0.9
+#: The fraction of the free memory that a run may use.
+USABLE = 0.9
 
-#: Below this nothing is said: what is free may change by as much.
+#: Below this no check is made: free memory fluctuates by as much.
 SMALL = 1 << 28
 
 
-def check_memory(method: Method, whole: Batch, settings: TrainSettings, processes: int = 1) -> None:
-    """Complain, before anything is allocated, if training would take more memory than there is.
+def check_memory(method: Method, data: Batch, settings: TrainSettings, processes: int = 1) -> None:
+    """Raise, before anything is allocated, if training would need more memory than there is.
 
     Args:
-        method: what is to be trained.
-        whole: the graph, which is in memory.
-        settings: how it is to be trained.
-        processes: how many share each batch, on this host.
+        method: the method to train.
+        data: the graph, which is already in memory.
+        settings: how to train.
+        processes: how many processes of this host share each batch.
     """
-    wanted = peak(method, whole, settings, processes)
-    if wanted is None or wanted < SMALL or wanted <= (free := SHARE * available(whole.x.device)):
+    needed = peak(method, data, settings, processes)
+    if needed is None or needed < SMALL or needed <= (free := USABLE * available(data.x.device)):
         return
     raise InputError(
-        f"memory: training would take about {wanted / 1e9:.1f} GB beyond the graph, and {free / 1e9:.1f} GB are free. "
-        f"{_advice(method, whole, settings, free, processes)}. GIRL_MEMORY=GB says that there is more"
+        f"memory: training needs about {needed / 1e9:.1f} GB beyond the graph, but only {free / 1e9:.1f} GB are free. "
+        f"{_advice(method, data, settings, free, processes)}. If more is available, set GIRL_MEMORY (in GB)"
     )
 
 
-def peak(method: Method, whole: Batch, settings: TrainSettings, processes: int = 1) -> float | None:
-    """Bytes beyond the graph at the worst moment of training, of all processes of a host; None if nobody has said."""
-    needs = method.needs(whole, -(-batch_nodes(whole, settings) // processes))
+def peak(method: Method, data: Batch, settings: TrainSettings, processes: int = 1) -> float | None:
+    """Peak bytes beyond the graph, over all processes of a host; None if the method gives no estimate."""
+    needs = method.needs(data, -(-batch_nodes(data, settings) // processes))
     if needs is None:
         return None
     weights = 4 * PER_WEIGHT * sum(parameter.numel() for parameter in method.parameters())
-    # What is prepared is one memory for all processes.
+    # What `prepare` computes is shared by all processes.
     return needs.kept + max(needs.preparing, processes * (weights + max(needs.step, needs.result)))
 
 
-def batch_nodes(whole: Batch, settings: TrainSettings) -> int:
-    """Nodes of the largest batch, about."""
-    if whole.graphs is not None:
-        share = UNEVEN * settings.per_batch / max(whole.count, 1)
+def batch_nodes(data: Batch, settings: TrainSettings) -> int:
+    """Nodes of the largest batch, approximately."""
+    if data.graphs is not None:
+        fraction = UNEVEN * settings.per_batch / max(data.count, 1)
     else:
-        share = UNEVEN * settings.per_batch / settings.clusters if settings.clusters > 1 else 1.0
-    return math.ceil(whole.size * min(share, 1.0))
+        fraction = UNEVEN * settings.per_batch / settings.clusters if settings.clusters > 1 else 1.0
+    return math.ceil(data.size * min(fraction, 1.0))
 
 
-def _advice(method: Method, whole: Batch, settings: TrainSettings, free: float, processes: int) -> str:
-    """What would make it fit: the smallest number of clusters that does; else what is left."""
-    if whole.graphs is None:
+def _advice(method: Method, data: Batch, settings: TrainSettings, free: float, processes: int) -> str:
+    """What would make it fit: the smallest sufficient number of clusters, or a smaller setting."""
+    if data.graphs is None:
         clusters = max(2, settings.clusters)
-        while clusters * 50 < whole.size:
-            fewer = replace(settings, clusters=clusters, per_batch=processes)
-            if (wanted := peak(method, whole, fewer, processes)) is not None and wanted <= 0.8 * free:
-                told = f"--clusters {clusters} --per-batch {processes} takes {wanted / 1e9:.1f} GB"
-                return f"Cut the graph into parts: {told}"
+        while clusters * 50 < data.size:
+            smaller = replace(settings, clusters=clusters, per_batch=processes)
+            if (needed := peak(method, data, smaller, processes)) is not None and needed <= 0.8 * free:
+                options = f"--clusters {clusters} --per-batch {processes}"
+                return f"Partition the graph: {options} needs {needed / 1e9:.1f} GB"
             clusters *= 2
-    needs = method.needs(whole, batch_nodes(whole, settings)) or Needs()
+    needs = method.needs(data, batch_nodes(data, settings)) or Needs()
     if max(needs.kept, needs.preparing) > max(needs.step, needs.result):
-        return "Prepare less: --target-rank 64 keeps fewer columns of every target, and --targets input none at all"
+        return "Prepare smaller targets: --target-rank 64, or --targets input, which prepares nothing"
     if needs.result > needs.step:
-        return "Represent nodes by fewer columns: --hidden 64"
-    return "Take smaller steps: --per-batch 1, fewer --rows or --rank, a smaller --hidden"
+        return "Use a narrower representation: --hidden 64"
+    return "Use smaller steps: --per-batch 1, or a smaller --rows, --rank or --hidden"
 
 
 def available(device: torch.device) -> float:
-    """Bytes that are free where the graph is; ``GIRL_MEMORY`` (in GB) says otherwise."""
-    if told := os.environ.get("GIRL_MEMORY"):
+    """Free bytes on the device; the environment variable ``GIRL_MEMORY`` (in GB) overrides it."""
+    if text := os.environ.get("GIRL_MEMORY"):
         try:
-            return float(told) * 1e9
+            return float(text) * 1e9
         except ValueError as error:
-            raise InputError(f"GIRL_MEMORY: given {told!r}, expected a number of gigabytes") from error
+            raise InputError(f"GIRL_MEMORY: given {text!r}, expected a number of gigabytes") from error
     if device.type == "cuda":
         return float(torch.cuda.mem_get_info(device)[0])
-    return float(min([psutil.virtual_memory().available, *_limits()]))
+    return float(min([psutil.virtual_memory().available, *_container_limits()]))
 
 
-def _limits() -> Iterator[int]:
-    """What is left of the limits that a container sets."""
+def _container_limits() -> Iterator[int]:
+    """What is left of a container's memory limits (cgroup versions 2 and 1)."""
     folder = Path("/sys/fs/cgroup")
-    for most, now in (
+    for limit, usage in (
         ("memory.max", "memory.current"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
     ):
         try:
-            yield int((folder / most).read_text()) - int((folder / now).read_text())
-        except (OSError, ValueError):  # there is none, or it is "max"
+            yield int((folder / limit).read_text()) - int((folder / usage).read_text())
+        except (OSError, ValueError):  # no such file, or "max"
             continue

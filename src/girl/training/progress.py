@@ -1,4 +1,4 @@
-"""How training goes, for people: a bar on a terminal, a line now and then elsewhere."""
+"""Training progress: a bar on a terminal, else a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-#: Seconds between lines when there is no terminal.
+#: Seconds between lines without a terminal.
 PAUSE = 10.0
 
 
@@ -17,14 +17,14 @@ class TrainingProgress:
     """Shows epochs, each layer's ρ̂, speed and time left.
 
     Args:
-        epochs: how many there will be.
-        done: how many there were before (a resumed run).
-        console: where to; None shows nothing.
+        epochs: the number of epochs.
+        done: epochs that are done already (in a resumed run).
+        console: where to print; None prints nothing.
     """
 
     def __init__(self, epochs: int, done: int, console: Console | None) -> None:
         self._epochs, self._first, self._console = epochs, done, console
-        self._started = self._spoke = time.monotonic()
+        self._started = self._printed = time.monotonic()
         self._bar: Progress | None = None
         if console is not None and console.is_terminal:
             columns = (
@@ -51,7 +51,7 @@ class TrainingProgress:
     def update(
         self, epoch: int, losses: dict[str, float], nodes: int, score: float | None = None, last: bool = False
     ) -> None:
-        """After ``epoch`` epochs, with ``nodes`` seen in each; ``last`` if there will be no other."""
+        """Show the state after ``epoch`` epochs of ``nodes`` nodes each; ``last`` marks the final one."""
         if self._console is None:
             return
         now = time.monotonic()
@@ -64,8 +64,8 @@ class TrainingProgress:
         text = f"{terms}  {speed * nodes:,.0f} nodes/s"
         if self._bar is not None:
             self._bar.update(self._task, completed=epoch, text=text)
-        elif last or epoch == self._first + 1 or now - self._spoke >= PAUSE:
-            self._spoke = now
+        elif last or epoch == self._first + 1 or now - self._printed >= PAUSE:
+            self._printed = now
             left = 0 if last else (self._epochs - epoch) / max(speed, 1e-9)
             self._console.print(
                 f"epoch {epoch}/{self._epochs}  {text}  {left:.0f} s left", highlight=False, soft_wrap=True

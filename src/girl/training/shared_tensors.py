@@ -19,7 +19,7 @@ from torch import Tensor
 from girl.datasets.cache import cache_root
 from girl.kernel.sparse import csr
 from girl.training.checkpoint import load, save
-from girl.training.distributed import World
+from girl.training.distributed import Distributed
 
 _CSR = ("crow", "col", "values")
 
@@ -48,23 +48,23 @@ def read_mapped(path: Path) -> tuple[dict[str, Tensor], Any]:
 
 
 def shared_tensors(
-    make: Callable[[], dict[str, Tensor]], world: World, folder: Path | None = None
+    make: Callable[[], dict[str, Tensor]], processes: Distributed, folder: Path | None = None
 ) -> dict[str, Tensor]:
     """What ``make`` gives, on every process; made once on each host, and then the same memory for all.
 
     Args:
         make: gives the same on every process.
-        world: the processes.
+        processes: the processes.
         folder: where the file is while they map it, by default ``shared`` where datasets are kept.
     """
-    if world.count == 1:
+    if processes.num_processes == 1:
         return make()
-    name = f"{socket.gethostname()}-{int(world.agree(secrets.randbelow(2**52)))}.safetensors"
+    name = f"{socket.gethostname()}-{int(processes.broadcast_number(secrets.randbelow(2**52)))}.safetensors"
     path = (folder or cache_root() / "shared") / name
     made: dict[str, Tensor] | None = None
     written = 1.0
     try:
-        if world.first_here:
+        if processes.is_local_main:
             made = make()
             try:
                 write_mapped(path, made)
@@ -74,13 +74,13 @@ def shared_tensors(
                     f"{path}: cannot be written ({error.strerror or error}); each process has its own copy",
                     stacklevel=2,
                 )
-        if world.mean({"written": written})["written"] < 1:
+        if processes.mean({"written": written})["written"] < 1:
             return make() if made is None else made
         del made
         found, _ = read_mapped(path)
-        world.wait()
+        processes.barrier()
         return found
     finally:
         # It goes, the memory stays: nothing is left behind, however the run ends.
-        if world.first_here:
+        if processes.is_local_main:
             path.unlink(missing_ok=True)

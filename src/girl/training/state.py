@@ -1,4 +1,4 @@
-"""The state of a run: its settings, its history, and all that changes from epoch to epoch."""
+"""The settings and the state of training: everything that changes from epoch to epoch, and that a checkpoint holds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from girl.kernel.checks import EqualRowsError, NotFiniteError, check_choice, che
 from girl.methods.base import Batch, Method
 from girl.nn.encoder import shared
 from girl.settings import LATE
-from girl.training.distributed import ALONE, World
+from girl.training.context import Context
 
 SCHEDULES = ("constant", "cosine", "plateau")
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}
@@ -29,37 +29,36 @@ MEMORY = 0.9
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """How long and how fast to train, and on what parts of the graph."""
+    """How long and how fast to train, and in which batches."""
 
     epochs: int = 20
     """Passes over the graph; 0 leaves the encoder untrained."""
     lr: float = 5e-3
     """Learning rate."""
     weight_decay: float = 0.0
-    """How strongly weights are drawn to zero."""
+    """Weight decay of the optimiser."""
     schedule: Literal["constant", "cosine", "plateau"] = "constant"
-    """How the learning rate goes: constant, cosine (to zero) or plateau (halved when the loss rests)."""
+    """Learning-rate schedule: constant, cosine (down to zero) or plateau (halved when the loss stops falling)."""
     clusters: int = 0
-    """METIS parts of the graph; 0: the whole graph is one batch."""
+    """Number of METIS parts; 0: the full graph is one batch."""
     per_batch: int = 1
-    """METIS parts in a batch; of a set of graphs, graphs."""
+    """METIS parts per batch; for a set of graphs, graphs per batch."""
     patience: int = 0
-    """Epochs without progress after which training stops; 0: never. Progress is that of the loss's running mean, or,
-    where labels are learned, of the score on validation nodes."""
+    """Epochs without improvement after which training stops; 0: never. Watched is the running mean of the loss, or the
+    validation score in supervised training."""
     progress: float = 1e-3
-    """What counts as progress: a fall by this share."""
+    """The smallest relative decrease of the loss that counts as improvement."""
     save_every: int = 10
     """Epochs between checkpoints."""
     seed: int = 0
-    """Fixes every random choice."""
+    """Seed of every random choice."""
     warmup: int = field(default=0, metadata=LATE)
-    """Epochs over which the learning rate rises to its value."""
+    """Epochs of linear learning-rate warm-up."""
     limit: float = field(default=0.0, metadata=LATE)
-    """Seconds of training after which it ends, at the end of an epoch; 0: none. Schedules are run through within them.
-    What is learned then depends on the machine's speed."""
+    """Time limit in seconds; 0: none. Training stops at the end of an epoch, and schedules are compressed to fit.
+    The result then depends on the speed of the machine."""
     optimizer: Literal["adamw", "adam"] = field(default="adamw", metadata=LATE)
-    """What takes the steps: adamw draws all weights to zero alike, adam by a penalty in the loss, whose gradient it
-    scales as any other."""
+    """adamw (decoupled weight decay) or adam (weight decay as an L2 penalty)."""
 
     def __post_init__(self) -> None:
         try:
@@ -78,22 +77,22 @@ class TrainSettings:
 
 @dataclass
 class History:
-    """What happened, epoch by epoch."""
+    """What was recorded during training."""
 
     epochs: list[dict[str, float]] = field(default_factory=list)
-    """Each epoch's mean of every term of the loss."""
+    """For each epoch, the mean of every loss term."""
     scores: list[float] = field(default_factory=list)
-    """Each epoch's score on validation nodes, where there is one."""
+    """For each epoch, the validation score, if there is one."""
     observed: list[dict[str, float]] = field(default_factory=list)
-    """What the method noted in some epochs, with the epoch."""
+    """What the method recorded in some epochs, with the epoch."""
     seconds: float = 0.0
-    """Time spent in training, over all sittings."""
+    """Training time, summed over all resumed sessions."""
     stopped: str = ""
-    """Why training ended before its last epoch, if it did."""
+    """Why training stopped early, if it did."""
 
 
-class _Losses(nn.Module):
-    """A method as DistributedDataParallel takes it: a module that is called for its losses."""
+class _LossModule(nn.Module):
+    """A method whose ``forward`` returns its losses, as DistributedDataParallel needs it."""
 
     def __init__(self, method: Method) -> None:
         super().__init__()
@@ -103,67 +102,70 @@ class _Losses(nn.Module):
         return self.method.losses(batch, generator)
 
 
-class Trainer:
-    """The state of a run: what changes from epoch to epoch, and all that a checkpoint must hold."""
+class TrainingState:
+    """Everything that changes from epoch to epoch."""
 
-    def __init__(self, method: Method, settings: TrainSettings, device: torch.device, world: World = ALONE) -> None:
-        self.method, self.settings, self.device, self.world = method, settings, device, world
-        self.losses = world.wrap(_Losses(method))
+    #: Numbers that a checkpoint holds as they are.
+    NUMBERS = ("epoch", "running_loss", "best_loss", "epochs_without_improvement")
+
+    def __init__(self, method: Method, settings: TrainSettings, context: Context) -> None:
+        self.method, self.settings, self.distributed = method, settings, context.distributed
+        self.losses = context.distributed.wrap(_LossModule(method))
         self.parameters = [p for p in method.parameters() if p.requires_grad]
-        kind = OPTIMIZERS[settings.optimizer]
-        self.optimizer = kind(self.parameters, lr=settings.lr, weight_decay=settings.weight_decay, fused=True)  # type: ignore[call-arg]
-        # As the released code: halved after two epochs of rest, never below 1e-5.
+        self.optimizer = OPTIMIZERS[settings.optimizer](
+            self.parameters, lr=settings.lr, weight_decay=settings.weight_decay, fused=True
+        )  # type: ignore[call-arg]
+        # As in the released code: halved after two epochs without a lower loss, never below 1e-5.
         self.plateau = ReduceLROnPlateau(self.optimizer, factor=0.5, patience=2, min_lr=1e-5)
-        self.generator = torch.Generator(device).manual_seed(settings.seed)
+        self.generator = torch.Generator(context.device).manual_seed(settings.seed)
         self.history = History()
         self.epoch = 0
-        self.due = 0.0  # the epoch by which schedules go: ahead of the other where time is short
-        self.running = math.nan  # mean of the loss over the last epochs
-        self.best = math.inf  # its lowest value
-        self.resting = 0  # epochs since then
+        self.schedule_epoch = 0.0  # ahead of `epoch` if the time limit ends training early
+        self.running_loss = math.nan
+        self.best_loss = math.inf  # the lowest running loss
+        self.epochs_without_improvement = 0
         if settings.warmup:
-            self._set_rate()
-        self.best_weights: dict[str, Tensor] = {}  # of the epoch with the highest score, where there are scores
+            self._set_learning_rate()
+        self.best_weights: dict[str, Tensor] = {}  # of the epoch with the best validation score
 
     def tensors(self) -> dict[str, Tensor]:
         """All tensors of the state."""
-        found = {f"method.{name}": tensor for name, tensor in self.method.state_dict().items()}
+        tensors = {f"method.{name}": tensor for name, tensor in self.method.state_dict().items()}
         for index, state in self.optimizer.state_dict()["state"].items():
-            found |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
-        found |= {f"best.{name}": tensor for name, tensor in self.best_weights.items()}
-        return found | {"generator": self.generator.get_state()}
+            tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
+        tensors |= {f"best.{name}": tensor for name, tensor in self.best_weights.items()}
+        return tensors | {"generator": self.generator.get_state()}
 
     def numbers(self) -> dict[str, Any]:
-        """All the rest of the state, as JSON."""
+        """The rest of the state, as JSON."""
         plateau = {key: value for key, value in self.plateau.state_dict().items() if isinstance(value, int | float)}
         rates = [group["lr"] for group in self.optimizer.param_groups]
-        own = {name: getattr(self, name) for name in ("epoch", "running", "best", "resting")}
-        return own | {"history": asdict(self.history), "plateau": plateau, "rates": rates}
+        numbers = {name: getattr(self, name) for name in self.NUMBERS}
+        return numbers | {"history": asdict(self.history), "plateau": plateau, "learning_rates": rates}
 
     def restore(self, tensors: dict[str, Tensor], numbers: dict[str, Any]) -> None:
-        """Take up the state where :meth:`tensors` and :meth:`numbers` left it."""
-        self.method.load_state_dict(_under(tensors, "method."))
+        """Restore a state that :meth:`tensors` and :meth:`numbers` returned."""
+        self.method.load_state_dict(_with_prefix(tensors, "method."))
         state: dict[int, dict[str, Tensor]] = {}
-        for key, value in _under(tensors, "optimizer.").items():
+        for key, value in _with_prefix(tensors, "optimizer.").items():
             index, name = key.split(".")
             state.setdefault(int(index), {})[name] = value
         self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
-        for group, rate in zip(self.optimizer.param_groups, numbers["rates"], strict=True):
+        for group, rate in zip(self.optimizer.param_groups, numbers["learning_rates"], strict=True):
             group["lr"] = rate
         self.plateau.load_state_dict(numbers["plateau"])
         self.generator.set_state(tensors["generator"].cpu())
-        self.best_weights = _under(tensors, "best.")
+        self.best_weights = _with_prefix(tensors, "best.")
         self.history = History(**numbers["history"])
-        for name in ("epoch", "running", "best", "resting"):
+        for name in self.NUMBERS:
             setattr(self, name, numbers[name])
-        self._set_due()
+        self._set_schedule_epoch()
 
     def step(self, batch: Batch) -> dict[str, float]:
-        """One step of the optimiser on one batch; returns the terms of the loss.
+        """One optimiser step on a batch; returns the loss terms.
 
-        No terms, if there is nothing to learn from the batch: all of its nodes look the same to the encoder, as happens
-        in small batches, or none of them has a label. Numbers that are not finite leave the weights as they are, and
-        are returned.
+        Returns no terms if the batch teaches nothing: all its nodes look the same to the encoder, or none has a label.
+        If a number is not finite, it is returned and the weights stay as they are.
         """
         try:
             terms = self.losses(batch, self.generator)
@@ -171,121 +173,122 @@ class Trainer:
             return {}
         except NotFiniteError:
             return {"output of a layer": math.nan}
-        found = self.world.mean({name: term.item() for name, term in terms.items()})
-        if not found or not all(map(math.isfinite, found.values())):
-            return found
+        values = self.distributed.mean({name: term.item() for name, term in terms.items()})
+        if not values or not all(map(math.isfinite, values.values())):
+            return values
         self.optimizer.zero_grad(set_to_none=True)
         torch.stack(list(terms.values())).sum().backward()
-        slopes = [p.grad for p in self.parameters if p.grad is not None]
-        if not math.isfinite(torch.nn.utils.get_total_norm(slopes).item()):
+        gradients = [p.grad for p in self.parameters if p.grad is not None]
+        if not math.isfinite(torch.nn.utils.get_total_norm(gradients).item()):
             return {"gradient": math.nan}
         self.optimizer.step()
-        self.method.after_step(min(self.due / max(self.settings.epochs, 1), 1.0))
-        return found
+        self.method.after_step(min(self.schedule_epoch / max(self.settings.epochs, 1), 1.0))
+        return values
 
     def begin_epoch(self) -> None:
-        """Every process but the first draws anew in each epoch: a checkpoint holds the first one's generator only."""
-        if not self.world.first:
-            self.generator.manual_seed(_mixed(self.settings.seed, self.epoch, self.world.rank))
+        """Seed the generators of all processes but the main one, whose generator is in the checkpoint."""
+        if not self.distributed.is_main:
+            numbers = (self.settings.seed, self.epoch, self.distributed.rank)
+            self.generator.manual_seed(zlib.crc32(json.dumps(numbers).encode()))
 
     @property
-    def finite(self) -> bool:
-        """Whether all weights are."""
+    def is_finite(self) -> bool:
+        """Whether all weights are finite."""
         return all(bool(torch.isfinite(parameter).all()) for parameter in self.parameters)
 
-    def batches(self, whole: Batch, parts: list[Tensor]) -> Iterator[tuple[Batch, int]]:
-        """The batches of an epoch, of each what this process has, and the number of nodes that all have.
+    def batches(self, data: Batch, parts: list[Tensor]) -> Iterator[tuple[Batch, int]]:
+        """This process's batches of an epoch, each with the number of nodes that all processes have in it.
 
-        Parts come in a random order, the same for all processes, and are dealt out to them; the last batch may leave
-        one without any.
+        Parts are shuffled, in the same order for all processes, and dealt out to them. A process may get none of the
+        last batch.
         """
         if not parts:
-            yield whole, whole.size
+            yield data, data.size
             return
-        drawn = torch.randperm(len(parts), generator=self.generator, device=self.generator.device)
-        order = self.world.same(drawn).tolist()
+        permutation = torch.randperm(len(parts), generator=self.generator, device=self.generator.device)
+        order = self.distributed.broadcast(permutation).tolist()
         for start in range(0, len(parts), self.settings.per_batch):
             chosen = order[start : start + self.settings.per_batch]
             size = sum(len(parts[index]) for index in chosen)
-            if size < 2:  # one node explains nothing
+            if size < 2:  # a single node explains nothing
                 continue
-            own = [parts[index] for index in chosen[self.world.rank :: self.world.count]]
-            nodes = torch.cat(own).sort().values if own else parts[0][:0]
-            yield whole.chosen(nodes.to(whole.x.device)), size
+            local = [parts[index] for index in chosen[self.distributed.rank :: self.distributed.num_processes]]
+            nodes = torch.cat(local).sort().values if local else parts[0][:0]
+            yield data.chosen(nodes.to(data.x.device)), size
 
-    def score(self, whole: Batch) -> float | None:
-        """The method's score after an epoch; all processes work on it, and what the first finds counts."""
-        with shared(self.method, self.world.ranks):
-            found = self.method.score(whole)
-        if self.world.count == 1:
-            return found
-        told = self.world.agree(math.nan if found is None else found)
-        return None if math.isnan(told) else told
+    def score(self, data: Batch) -> float | None:
+        """The method's validation score. All processes compute it together; the main process's value counts."""
+        with shared(self.method, self.distributed.ranks):
+            score = self.method.score(data)
+        if self.distributed.num_processes == 1:
+            return score
+        score = self.distributed.broadcast_number(math.nan if score is None else score)
+        return None if math.isnan(score) else score
 
     def end_epoch(self, terms: dict[str, float], score: float | None = None) -> None:
-        """Note what the epoch gave, and set the rate for the next one. One without terms was passed over."""
+        """Record the epoch and set the next learning rate. An epoch without terms is not recorded."""
         self.epoch += 1
         if not terms:
             return
         self.history.epochs.append(terms)
         total = sum(terms.values())
-        self.running = total if math.isnan(self.running) else MEMORY * self.running + (1 - MEMORY) * total
+        if math.isnan(self.running_loss):
+            self.running_loss = total
+        else:
+            self.running_loss = MEMORY * self.running_loss + (1 - MEMORY) * total
         if score is not None:
-            better = not self.history.scores or score > max(self.history.scores)
+            improved = not self.history.scores or score > max(self.history.scores)
             self.history.scores.append(score)
-            if better:
+            if improved:
                 self.best_weights = {name: tensor.clone() for name, tensor in self.method.state_dict().items()}
         else:
-            better = self.running < self.best * (1 - self.settings.progress) or math.isinf(self.best)
-        if better:
-            self.best, self.resting = self.running, 0
+            threshold = self.best_loss * (1 - self.settings.progress)
+            improved = self.running_loss < threshold or math.isinf(self.best_loss)
+        if improved:
+            self.best_loss, self.epochs_without_improvement = self.running_loss, 0
         else:
-            self.resting += 1
+            self.epochs_without_improvement += 1
         if self.settings.schedule == "plateau":
             self.plateau.step(total)
-        self._set_due()
-        self._set_rate()
+        self._set_schedule_epoch()
+        self._set_learning_rate()
 
-    def _set_due(self) -> None:
-        """Where all epochs do not fit into the time, as much of a schedule is over as of that; for all processes alike.
+    def _set_schedule_epoch(self) -> None:
+        """With a time limit, schedules advance with the time that is spent, the same on all processes.
 
-        A rate that is to fall to zero, and is cut off half-way, leaves a worse state than a shorter schedule.
+        A cosine schedule that is cut off half-way leaves worse weights than one compressed to the available time.
         """
         s = self.settings
-        spent = self.world.agree(min(self.history.seconds / s.limit, 1.0)) if s.limit else 0.0
-        self.due = max(float(self.epoch), s.epochs * spent)
+        spent = self.distributed.broadcast_number(min(self.history.seconds / s.limit, 1.0)) if s.limit else 0.0
+        self.schedule_epoch = max(float(self.epoch), s.epochs * spent)
 
-    def _set_rate(self) -> None:
-        """The rate of the coming epoch, where it does not depend on the loss."""
+    def _set_learning_rate(self) -> None:
+        """Set the next epoch's learning rate, for schedules that do not depend on the loss."""
         s = self.settings
-        rise = min((self.due + 1) / (s.warmup + 1), 1.0)
+        factor = min((self.schedule_epoch + 1) / (s.warmup + 1), 1.0)
         if s.schedule == "cosine":
-            rise *= 0.5 * (1 + math.cos(math.pi * max(self.due - s.warmup, 0) / max(s.epochs - s.warmup, 1)))
+            done = max(self.schedule_epoch - s.warmup, 0) / max(s.epochs - s.warmup, 1)
+            factor *= 0.5 * (1 + math.cos(math.pi * done))
         elif s.schedule == "plateau" or not s.warmup:
             return
         for group in self.optimizer.param_groups:
-            group["lr"] = s.lr * rise
+            group["lr"] = s.lr * factor
 
     @property
-    def done(self) -> bool:
-        """Whether there is nothing left to do; with several processes, for the first of them."""
-        return bool(self.world.agree(float(self._done)))
+    def is_done(self) -> bool:
+        """Whether training is over. The main process decides."""
+        return bool(self.distributed.broadcast_number(float(self._is_done())))
 
-    @property
-    def _done(self) -> bool:
-        if 0 < self.settings.patience <= self.resting:
-            self.history.stopped = f"no progress for {self.resting} epochs"
+    def _is_done(self) -> bool:
+        s = self.settings
+        if 0 < s.patience <= self.epochs_without_improvement:
+            self.history.stopped = f"no improvement for {self.epochs_without_improvement} epochs"
             return True
-        if 0 < self.settings.limit <= self.history.seconds and self.epoch < self.settings.epochs:
-            self.history.stopped = f"{self.settings.limit:g} seconds are over"
+        if 0 < s.limit <= self.history.seconds and self.epoch < s.epochs:
+            self.history.stopped = f"the time limit of {s.limit:g} s was reached"
             return True
-        return self.epoch >= self.settings.epochs
+        return self.epoch >= s.epochs
 
 
-def _mixed(*numbers: int) -> int:
-    """A seed for some numbers that others hardly share."""
-    return zlib.crc32(json.dumps(numbers).encode())
-
-
-def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def _with_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -1,0 +1,54 @@
+"""A torch_geometric graph as the batch that an encoder takes, and its fingerprint."""
+
+from __future__ import annotations
+
+import zlib
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from girl.errors import InputError
+from girl.graph.features import Features
+from girl.graph.graph import Graph, check_edges
+from girl.methods.base import Batch
+from girl.nn.encoder import EncoderSettings
+
+
+def make_batch(data: Data, settings: EncoderSettings, device: torch.device | str = "cpu") -> Batch:
+    """The batch of a full graph: normalised features, edges, edge weights (``edge_weight``) and graph ids, if any."""
+    if data.x is None:
+        raise InputError("x: the graph has no node features, expected a matrix with a row for each node")
+    num_nodes = data.x.shape[0]
+    check_edges(data.edge_index, num_nodes)
+    x = data.x.coalesce() if data.x.layout == torch.sparse_coo else data.x
+    values = x if x.layout == torch.strided else x.values()
+    if not bool(torch.isfinite(values).all()):
+        raise InputError("x: given NaN or infinite features, expected finite numbers: fill or drop them first")
+    weight = data.edge_weight
+    if weight is not None and (bad := (~(torch.isfinite(weight) & (weight > 0))).nonzero()).numel():
+        raise InputError(f"edge_weight: edge {int(bad[0])} has weight {weight[bad[0]].item():g}, expected above 0")
+    graph = Graph.from_edges(data.edge_index, num_nodes, settings.directed, weight)
+    graph_id = data.graph if "graph" in data else None
+    num_graphs = 0
+    if graph_id is not None:
+        num_graphs = data.graphs if "graphs" in data else len(data.y)
+    return Batch(Features.of(x, settings.normalise), graph, None, graph_id, num_graphs).to(device)
+
+
+def induced_batch(data: Batch, nodes: Tensor) -> Batch:
+    """The subgraph of some nodes as a graph of its own: all that inductive training sees."""
+    part = data.part(nodes)
+    return Batch(part.x, part.graph)
+
+
+def fingerprint(data: Batch) -> int:
+    """A fingerprint of the graph. A checkpoint is resumed only if it matches."""
+    adjacency = data.graph.adjacency
+    parts = [adjacency.crow_indices(), adjacency.col_indices()]
+    parts += [adjacency.values()] if data.graph.weighted else []
+    parts += [] if data.graphs is None else [data.graphs]
+    value = 0
+    for tensor in (*parts, *data.x.tensors):
+        value = zlib.crc32(tensor.contiguous().cpu().numpy().data, value)
+    return value
