@@ -28,7 +28,6 @@ from torch import Tensor
 
 from girl import KRLoss, datasets, splits
 from girl.datasets.dataset import NodeDataset
-from girl.datasets.digits import digits
 from girl.evaluation.scores import score_splits
 from girl.files import write_json
 from girl.graph.partition import members, partition
@@ -56,7 +55,7 @@ PROTOCOLS = {"pubmed": ("public", "full"), "digits": ("random-10-10-80",)}
 
 def load(name: str) -> NodeDataset:
     if name == "digits":
-        data = digits()
+        data = datasets.load("digits").data
         return NodeDataset(name, data, classes=10)
     return datasets.load(name)
 

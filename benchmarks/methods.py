@@ -23,7 +23,6 @@ from typing import Any
 import torch
 
 from girl import datasets
-from girl.datasets.digits import digits
 from girl.files import write_json
 from girl.lab.memory import apart, forget_peak, peak, resident
 from girl.lab.nodes import peers
@@ -42,11 +41,8 @@ CONTRASTIVE = ("dgi", "grace", "bgcl", "ggd")
 def measure(dataset: str, method: str, epochs: int) -> dict[str, Any]:
     """Seconds per epoch, and bytes beyond the data at the peak, of one training."""
     recipe = method_recipe(method, None if dataset == "digits" else dataset)
-    data, stand_in = digits(), False
-    if dataset != "digits":
-        found = datasets.load(dataset)
-        data, stand_in = found.data, found.stand_in
-    whole = make_batch(data, recipe.encoder)
+    found = datasets.load(dataset)
+    whole = make_batch(found.data, recipe.encoder)
     recipe = resolve_recipe(recipe, whole)
     torch.manual_seed(0)
     loaded = resident()
@@ -58,7 +54,7 @@ def measure(dataset: str, method: str, epochs: int) -> dict[str, Any]:
     busy = (time.process_time() - cpu) / (time.perf_counter() - started)
     return {
         "dataset": dataset,
-        "stand_in": stand_in,
+        "stand_in": found.stand_in,
         "method": method,
         "conv": recipe.encoder.conv,
         "layers": recipe.encoder.layers,

@@ -30,17 +30,18 @@ import torch
 
 from girl import datasets, splits
 from girl.api.embed import recipe_for
-from girl.datasets import cache as store
+from girl.datasets.cache import availability
 from girl.datasets.dataset import NodeDataset
 from girl.datasets.registry import find
 from girl.evaluation.probe import probe
 from girl.files import write_json
-from girl.graph.partition import kept_partition
+from girl.graph.partition import cached_partition
 from girl.lab.memory import apart, peak
 from girl.lab.provenance import provenance
+from girl.lab.stand_in import make_stand_in
 from girl.methods.base import Batch
 from girl.methods.girl import GIRLSettings
-from girl.training.cached_batch import kept_batch, kept_part
+from girl.training.cached_batch import cached_batch, cached_part
 from girl.training.context import Context
 from girl.training.recipe import Recipe
 from girl.training.run import load_run, pretrain
@@ -85,10 +86,10 @@ def classifier_recipe(nodes: int) -> SupervisedRecipe:
 def seen(name: str) -> tuple[NodeDataset, Batch, Batch]:
     """The dataset, its graph, and the part that training sees."""
     found = datasets.load(name)
-    whole = kept_batch(found.data, girl_recipe(found.data.num_nodes).encoder)
+    whole = cached_batch(found.data, girl_recipe(found.data.num_nodes).encoder)
     part = whole
     if found.inductive:
-        part = kept_part(whole, splits.get(found.protocols[0]).split(found, 0).train)
+        part = cached_part(whole, splits.get(found.protocols[0]).split(found, 0).train)
     return found, whole, part
 
 
@@ -103,7 +104,7 @@ def first_cut(name: str, folder: Path) -> dict[str, Any]:
     """The graph as message passing needs it, and METIS parts of it."""
     _, _, part = seen(name)
     began = time.perf_counter()
-    kept_partition(part.graph, girl_recipe(part.size).train.clusters)
+    cached_partition(part.graph, girl_recipe(part.size).train.clusters)
     return {"cutting_seconds": time.perf_counter() - began}
 
 
@@ -129,7 +130,7 @@ def epoch(name: str, folder: Path) -> dict[str, Any]:
 def batches(name: str) -> dict[str, Any]:
     """Steps of an epoch of GIRL, and the edges that they see: those within METIS parts."""
     _, _, part = seen(name)
-    found = kept_partition(part.graph, girl_recipe(part.size).train.clusters)
+    found = cached_partition(part.graph, girl_recipe(part.size).train.clusters)
     crow, col = part.graph.adjacency.crow_indices(), part.graph.adjacency.col_indices()
     within = 0
     for start in range(0, part.size, ROWS):
@@ -239,9 +240,9 @@ def main() -> None:
             shutil.rmtree(folder / "data" / kept, ignore_errors=True)
     try:
         for name in arguments.datasets:
-            if store.at_hand(find(name), folder / "data", None) == "download":
+            if availability(find(name), folder / "data", None) == "download":
                 print(f"{name}: making the stand-in", flush=True)
-                datasets.make_stand_in(name, scale=0.002 if quick else 1.0)
+                make_stand_in(name, scale=0.002 if quick else 1.0)
             row = known[name] if arguments.stages else {"dataset": name, "stages": {}}
             result["unfinished"] = row
             for stage in arguments.stages or STAGES:

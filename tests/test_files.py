@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
-from girl.files import replacing, write_json
+from girl.files import _writer, cache_root, replacing, write_json
 
 
-def test_writes_whole(tmp_path):
+def test_a_written_file_is_complete_and_alone(tmp_path):
     path = tmp_path / "new" / "a.json"
     write_json(path, {"a": 1})
     assert json.loads(path.read_text()) == {"a": 1}
@@ -17,22 +20,51 @@ def test_writes_whole(tmp_path):
 def test_failure_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(RuntimeError), replacing(path) as beside:
-        beside.write_text("half")
+    with pytest.raises(RuntimeError), replacing(path) as temporary:
+        temporary.write_text("half")
         raise RuntimeError
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_nan_is_refused(tmp_path):
+def test_nan_is_not_json(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         write_json(tmp_path / "a.json", float("nan"))
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_kill_would_leave_is_no_result(tmp_path):
-    with replacing(tmp_path / "cora.json") as beside:
-        beside.write_text("half")
-        assert beside.parent == tmp_path
+def test_a_file_being_written_does_not_look_like_a_result(tmp_path):
+    with replacing(tmp_path / "cora.json") as temporary:
+        temporary.write_text("half")
+        assert temporary.parent == tmp_path
         assert not list(tmp_path.rglob("*.json"))
     assert list(tmp_path.rglob("*.json")) == [tmp_path / "cora.json"]
+
+
+def test_what_a_killed_process_left_is_removed_and_others_are_left_alone(tmp_path):
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    for process in (dead.pid, os.getpid()):
+        (tmp_path / f".a.json.{_writer(process)}-abc.part").touch()
+    (tmp_path / f".a.json.elsewhere-{dead.pid}-abc.part").touch()
+    write_json(tmp_path / "a.json", 1)
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == sorted(
+        [f".a.json.{_writer(os.getpid())}-abc.part", f".a.json.elsewhere-{dead.pid}-abc.part", "a.json"]
+    )
+
+
+def test_a_result_has_the_usual_permissions(tmp_path):
+    write_json(tmp_path / "a.json", 1)
+    (tmp_path / "b.json").touch()
+    assert (tmp_path / "a.json").stat().st_mode == (tmp_path / "b.json").stat().st_mode
+
+
+def test_the_cache_is_the_folder_given_else_that_of_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("GIRL_DATA", str(tmp_path / "a"))
+    assert cache_root(tmp_path / "b") == tmp_path / "b"
+    assert cache_root() == tmp_path / "a"
+    monkeypatch.delenv("GIRL_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert cache_root() == tmp_path / "girl"

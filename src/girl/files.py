@@ -1,4 +1,4 @@
-"""Writing files so that nothing half-written is ever seen under its final name."""
+"""Atomic writing of files, and the folder of all caches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import glob
 import json
 import os
 import re
+import shutil
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,49 +20,68 @@ import psutil
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A path beside ``path`` to write to; it takes the place of ``path`` when the block ends well, and goes if not.
+    """A temporary path beside ``path``: it replaces ``path`` if the block succeeds, and is removed if it fails.
 
-    It ends in ``.part``: what a killed process leaves is never taken for a result, and goes when the same file is
-    written again. A writer that goes by the suffix must be told the format.
+    The temporary name ends in ``.part``, so a file left by a killed process is never taken for a result; it is removed
+    when the same file is written again. A writer that goes by the suffix must be given the format.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    sweep(path.parent, glob.escape(path.name))
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.{_owner(os.getpid())}-", suffix=".part", dir=path.parent)
+    remove_abandoned(path.parent, glob.escape(path.name))
+    handle, name = tempfile.mkstemp(".part", temporary_prefix(path.name), path.parent)
     os.close(handle)
-    beside = Path(name)
+    temporary = Path(name)
     try:
-        yield beside
-        # A fresh temporary file is private; a result is as readable as any file its owner makes.
+        yield temporary
+        # mkstemp makes the file private; a result gets the usual permissions.
         mask = os.umask(0)
         os.umask(mask)
-        beside.chmod(0o666 & ~mask)
-        beside.replace(path)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def sweep(folder: Path, name: str = "*") -> None:
-    """Remove what processes that are gone have left in a folder, of files of this name (a pattern).
+def remove_abandoned(folder: Path, name: str = "*") -> None:
+    """Remove temporary files and folders for ``name`` (a pattern) whose process has ended.
 
-    The names of such files say which process writes them, and on which host: those of others are left alone.
+    Their names hold the host and the process id; those of other hosts are left alone.
     """
-    for left in folder.glob(f".{name}.*.part"):
-        found = re.search(r"\.([^.]*-(\d+))-[a-z0-9_]+\.part$", left.name)
-        if found and found[1] == _owner(int(found[2])) and not psutil.pid_exists(int(found[2])):
-            left.unlink(missing_ok=True)
+    for path in folder.glob(f".{name}.*.part"):
+        match = re.search(r"\.([^.]*-(\d+))-[a-z0-9_]+\.part$", path.name)
+        if match and match[1] == _writer(int(match[2])) and not psutil.pid_exists(int(match[2])):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
-def _owner(process: int) -> str:
+def temporary_prefix(name: str) -> str:
+    """How the names of this process's temporary files for ``name`` begin; they end in ``.part``."""
+    return f".{name}.{_writer(os.getpid())}-"
+
+
+def _writer(process: int) -> str:
     host = re.sub(r"[^A-Za-z0-9]+", "_", socket.gethostname())
     return f"{host}-{process}"
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write ``text`` to ``path``, whole or not at all."""
-    with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8")
+    """Write ``text`` to ``path`` atomically."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write ``value`` as readable JSON to ``path``, whole or not at all."""
+    """Write ``value`` as indented JSON to ``path`` atomically."""
     write_text(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
+
+
+def cache_root(root: Path | str | None = None) -> Path:
+    """The folder of all caches: ``root`` if given, else GIRL_DATA, else ``girl`` in the user's cache folder."""
+    if folder := root or os.environ.get("GIRL_DATA"):
+        return Path(folder).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "girl"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "girl"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "girl"

@@ -12,7 +12,7 @@ from girl import datasets
 @pytest.mark.parametrize(("name", "of"), [("photo", Amazon), ("dblp", CitationFull)])
 def test_the_graph_is_that_of_the_class(name, of, mirror, cache, tmp_path):
     ours = datasets.load(name, cache, mirror).data
-    folder = datasets.describe(name).part
+    folder = datasets.describe(name).folder
     shutil.copytree(mirror / folder, tmp_path / folder)
     theirs = of(str(tmp_path), name)[0]
     x = ours.x.to_dense() if ours.x.layout == torch.sparse_csr else ours.x

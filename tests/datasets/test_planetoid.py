@@ -1,5 +1,3 @@
-"""Pickled raw files: the arrays in them, and nothing else."""
-
 from __future__ import annotations
 
 import pickle
@@ -30,10 +28,10 @@ class Intruder:
 def test_the_graph_is_that_of_the_class(mirror, tmp_path, name):
     shutil.copytree(mirror / name / "raw", tmp_path / name / "raw")
     expected = Planetoid(str(tmp_path), name)[0]
-    found = read_planetoid(mirror / name / "raw", name.lower())
-    assert torch.equal(found.x.to_dense(), expected.x)
+    ours = read_planetoid(mirror / name / "raw", name.lower())
+    assert torch.equal(ours.x.to_dense(), expected.x)
     for part in ("edge_index", "y", "train_mask", "val_mask", "test_mask"):
-        assert torch.equal(found[part], expected[part])
+        assert torch.equal(ours[part], expected[part])
 
 
 def test_arrays_matrices_and_dictionaries_are_read(tmp_path):
@@ -42,33 +40,33 @@ def test_arrays_matrices_and_dictionaries_are_read(tmp_path):
     for value in (np.arange(6).reshape(2, 3), scipy.sparse.eye(3, format="csr"), graph):
         for protocol in (3, 4):  # older ones write bytes as calls, and the newest as buffers
             path.write_bytes(pickle.dumps(value, protocol))
-            found = read_arrays(path)
-            assert found == value if isinstance(value, dict) else np.array_equal(_dense(found), _dense(value))
+            loaded = read_arrays(path)
+            assert loaded == value if isinstance(value, dict) else np.array_equal(_dense(loaded), _dense(value))
 
 
 def _dense(value):
     return value.toarray() if scipy.sparse.issparse(value) else value
 
 
-@pytest.mark.parametrize("wrapped", [lambda x: x, lambda x: [1, x], lambda x: {"a": (x,)}])
-def test_code_is_refused_before_it_runs(tmp_path, wrapped):
-    path, mark = tmp_path / "some", tmp_path / "was here"
+@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: [1, x], lambda x: {"a": (x,)}])
+def test_code_in_a_pickle_is_refused_before_it_runs(tmp_path, wrap):
+    path, trace = tmp_path / "some", tmp_path / "executed"
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-        path.write_bytes(pickle.dumps(wrapped(Intruder(mark)), protocol))
+        path.write_bytes(pickle.dumps(wrap(Intruder(trace)), protocol))
         with pytest.raises(pickle.UnpicklingError, match="it was not run"):
             read_arrays(path)
-        assert not mark.exists()
+        assert not trace.exists()
 
 
 @pytest.mark.parametrize("file", ["x", "graph", "ally"])
 def test_a_dataset_with_code_in_it_is_refused(mirror, tmp_path, file):
-    bad, mark = tmp_path / "mirror", tmp_path / "was here"
+    bad, trace = tmp_path / "mirror", tmp_path / "executed"
     shutil.copytree(mirror / "Cora" / "raw", bad / "Cora" / "raw")
-    (bad / "Cora" / "raw" / f"ind.cora.{file}").write_bytes(pickle.dumps(Intruder(mark)))
-    if file == "x":  # of which nothing is needed: `allx` holds it
+    (bad / "Cora" / "raw" / f"ind.cora.{file}").write_bytes(pickle.dumps(Intruder(trace)))
+    if file == "x":  # it is not read: `allx` holds the same rows
         datasets.load("cora", root=tmp_path / "cache", mirror=bad)
     else:
         with pytest.raises(InputError, match="it was not run"):
             datasets.load("cora", root=tmp_path / "cache", mirror=bad)
         assert not list((tmp_path / "cache").rglob("*.safetensors"))
-    assert not mark.exists()
+    assert not trace.exists()

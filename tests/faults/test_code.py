@@ -87,7 +87,7 @@ def test_a_checkpoint(run, tmp_path):
     for path in (tmp_path / "run" / "checkpoints").iterdir():
         bare(path)
     assert run(command) == 0
-    assert "checkpoint passed over" in said(tmp_path)
+    assert "checkpoint skipped" in said(tmp_path)
     assert not MARK.exists()
 
 

@@ -41,7 +41,7 @@ def test_the_checkpoint_before_a_damaged_one_serves(run, tmp_path, damage):
     for name in ("embeddings.npy", "model.safetensors", "config.json", "history.json"):
         (tmp_path / "run" / name).unlink()
     assert run([*PRETRAIN, "3"]) == 0
-    assert "checkpoint passed over" in said(tmp_path)
+    assert "checkpoint skipped" in said(tmp_path)
     assert np.array_equal(np.load("run/embeddings.npy"), expected)
     assert not left_behind(tmp_path)
 
@@ -78,7 +78,7 @@ def test_a_damaged_dataset_is_named_and_not_kept(run, tmp_path, mirror):
     file.write_bytes(flipped(file.read_bytes()))
     assert run(["datasets", "fetch", "photo", "--mirror", str(bad)]) == 2
     assert file.name in said(tmp_path)
-    assert "mend the mirror" in said(tmp_path)
+    assert "repair the mirror" in said(tmp_path)
     assert not [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
     assert run(["datasets", "fetch", "photo", "--mirror", str(mirror)]) == 0
 
@@ -90,5 +90,5 @@ def test_a_graph_that_was_damaged_in_the_cache_is_made_anew(run, tmp_path, mirro
     whole = kept.read_bytes()
     kept.write_bytes(flipped(whole))
     assert run(fetch) == 0
-    assert "it is made anew from the raw files" in said(tmp_path)
+    assert "it is made again from the raw files" in said(tmp_path)
     assert len(kept.read_bytes()) == len(whole)

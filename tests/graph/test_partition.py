@@ -38,28 +38,29 @@ def test_no_parts_is_a_mistake():
 def test_a_cut_is_kept_and_read_again_and_a_damaged_one_is_made_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(clusters, "KEPT", 10)
     graph = Graph.from_edges(torch.randint(60, (2, 200), generator=torch.Generator().manual_seed(0)), 60)
-    first = clusters.kept_partition(graph, 4, 0, tmp_path)
+    first = clusters.cached_partition(graph, 4, 0, tmp_path)
     assert torch.equal(first, partition(graph, 4, 0))
     (kept,) = tmp_path.iterdir()
     monkeypatch.setattr(clusters, "partition", lambda *a: pytest.fail("cut again"))
-    assert torch.equal(clusters.kept_partition(graph, 4, 0, tmp_path), first)
+    assert torch.equal(clusters.cached_partition(graph, 4, 0, tmp_path), first)
     monkeypatch.undo()
     monkeypatch.setattr(clusters, "KEPT", 10)
     other = Graph.from_edges(torch.tensor([[0, 1], [1, 2]]), 60)
-    clusters.kept_partition(other, 4, 0, tmp_path)
-    clusters.kept_partition(graph, 5, 0, tmp_path)
+    clusters.cached_partition(other, 4, 0, tmp_path)
+    clusters.cached_partition(graph, 5, 0, tmp_path)
     assert len(list(tmp_path.iterdir())) == 3  # another graph, another number of parts
     for damage in (b"", kept.read_bytes()[:-7], b"not an array"):
         kept.write_bytes(damage)
-        assert torch.equal(clusters.kept_partition(graph, 4, 0, tmp_path), first)
+        with pytest.warns(UserWarning, match="made again"):
+            assert torch.equal(clusters.cached_partition(graph, 4, 0, tmp_path), first)
 
 
 def test_a_cut_that_cannot_be_kept_is_used_all_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(clusters, "KEPT", 10)
     graph = Graph.from_edges(torch.randint(60, (2, 200), generator=torch.Generator().manual_seed(0)), 60)
     (tmp_path / "file").write_text("in the way")
-    with pytest.warns(UserWarning, match="could not be kept"):
-        found = clusters.kept_partition(graph, 4, 0, tmp_path / "file" / "folder")
+    with pytest.warns(UserWarning, match="could not be cached"):
+        found = clusters.cached_partition(graph, 4, 0, tmp_path / "file" / "folder")
     assert torch.equal(found, partition(graph, 4, 0))
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from girl import datasets
 from girl.errors import InputError
 from girl.lab import depth
 from girl.lab.cells import Results
+from girl.lab.stand_in import make_stand_in
 
 
 def row(dataset, kind, layers, value, seed, val):
@@ -75,7 +75,7 @@ def test_the_study_runs_the_pilot_then_the_chosen_and_is_resumed(small, mirror, 
 )
 def test_the_large_ones_run_on_stand_ins_of_their_raw_format(name, scale, metric, tmp_path, monkeypatch):
     monkeypatch.setattr(depth, "PLANS", {name: replace(depth.PLANS[name], epochs=1)})
-    datasets.make_stand_in(name, tmp_path, scale=scale)
+    make_stand_in(name, tmp_path, scale=scale)
     for kind in ("fa", "kr"):
         one = depth.cell(name, kind, 3, 1.0, 0)
         found = depth.Compute(tmp_path)(one)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from girl.datasets.digits import digits
+from girl import datasets
 from girl.lab.measured_training import Looks, trained
 from girl.training.batch import make_batch
 from girl.training.recipe import Recipe, method_recipe
@@ -14,7 +14,7 @@ from girl.training.state import History
 @pytest.mark.parametrize("method", ["girl", "dgi", "bgrl"])
 def test_looking_does_not_change_what_is_learned(method):
     recipe = method_recipe(method, None).with_values({"hidden": 16, "epochs": 6})
-    whole = make_batch(digits(), recipe.encoder)
+    whole = make_batch(datasets.load("digits").data, recipe.encoder)
     seen = []
 
     def judge(h):
@@ -32,7 +32,7 @@ def test_looking_does_not_change_what_is_learned(method):
 
 def test_looks_of_no_training_are_its_end():
     recipe = Recipe().with_values({"hidden": 8, "epochs": 0})
-    whole = make_batch(digits(), recipe.encoder)
+    whole = make_batch(datasets.load("digits").data, recipe.encoder)
     _, told = trained(whole, recipe, lambda h: 0.5)
     assert told["looks"] == [{"epoch": 0, "seconds": 0.0, "val": 0.5}]
 

@@ -8,9 +8,10 @@ import torch
 from torch.serialization import add_safe_globals
 
 from girl import datasets
-from girl.datasets import cache as store
 from girl.datasets import raw
+from girl.datasets.cache import availability
 from girl.errors import InputError
+from girl.lab.stand_in import make_stand_in
 
 #: Shares that leave a few thousand nodes at most.
 SCALES = {"wikics": 0.05, "ppi": 0.02, "reddit": 0.003, "reddit2": 0.01, "ogbn-arxiv": 0.02, "ogbn-products": 0.001}
@@ -24,7 +25,7 @@ def root(tmp_path_factory):
 @pytest.mark.parametrize("name", SCALES)
 def test_a_stand_in_loads_as_the_real_one_would_and_says_what_it_is(name, root):
     entry = datasets.describe(name)
-    folder = datasets.make_stand_in(name, root, scale=SCALES[name])
+    folder = make_stand_in(name, root, scale=SCALES[name])
     first, second = datasets.load(name, root), datasets.load(name, root)
     shutil.rmtree(folder)  # the marker with it
     third = datasets.load(name, root)
@@ -43,18 +44,18 @@ def test_a_stand_in_loads_as_the_real_one_would_and_says_what_it_is(name, root):
     assert masks[0].shape == (nodes, 20 if name == "wikics" else 1)
     assert not (masks[0] & masks[1] | masks[0] & masks[2] | masks[1] & masks[2]).any()
     assert (first.inductive, first.protocols) == (entry.inductive, entry.protocols)
-    assert store.at_hand(entry, root, None) == "stand-in"
+    assert availability(entry, root, None) == "stand-in"
 
 
 def test_edges_are_as_many_as_the_scale_says(tmp_path):
     for name, scale in (("wikics", 0.1), ("ogbn-arxiv", 0.02), ("ogbn-products", 0.001)):
-        datasets.make_stand_in(name, tmp_path, scale=scale)
+        make_stand_in(name, tmp_path, scale=scale)
         edges = datasets.load(name, tmp_path).data.edge_index
         assert edges.shape[1] == pytest.approx(datasets.describe(name).edges * scale, rel=1e-3)
 
 
 def test_graphs_of_ppi_are_disjoint_and_aligned(tmp_path):
-    datasets.make_stand_in("ppi", tmp_path, scale=0.02)
+    make_stand_in("ppi", tmp_path, scale=0.02)
     found = datasets.load("ppi", tmp_path)
     source, target = found.data.edge_index
     for mask in found.fixed["public"]:
@@ -72,7 +73,7 @@ def test_ogb_reads_the_same_from_a_stand_in(name, tmp_path, monkeypatch):
     from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
     from torch_geometric.data.storage import GlobalStorage
 
-    datasets.make_stand_in(name, tmp_path, scale=0.001)
+    make_stand_in(name, tmp_path, scale=0.001)
     ours = datasets.load(name, tmp_path)
     # For good: torch_geometric has allowed some of them itself, and leaving a block would take that back.
     add_safe_globals([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage])
@@ -90,33 +91,33 @@ def test_real_data_is_never_overwritten(tmp_path):
     folder.mkdir(parents=True)
     (folder / "data.json").write_text("{}")
     with pytest.raises(InputError, match="real wikics is in the cache"):
-        datasets.make_stand_in("wikics", tmp_path, scale=0.01)
+        make_stand_in("wikics", tmp_path, scale=0.01)
     assert (folder / "data.json").read_text() == "{}"
 
 
 def test_a_part_of_real_data_is_not_overwritten_and_an_empty_folder_is_none(tmp_path):
     folder = tmp_path / "ogbn_arxiv"
     folder.mkdir()
-    datasets.make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)
+    make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)
     (folder / "raw" / "edge.csv.gz").unlink()
-    datasets.make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)  # half a stand-in is no loss
+    make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)  # half a stand-in is no loss
     (folder / "raw" / "edge.csv.gz").unlink()
     (folder / raw.MARKER).unlink()
     with pytest.raises(InputError, match="a part of the real ogbn-arxiv is in the cache"):
-        datasets.make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)
+        make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)
 
 
 def test_a_new_stand_in_replaces_the_old_one_and_its_graph(tmp_path):
     loads = []
     for seed in (0, 1, 0):
-        datasets.make_stand_in("ogbn-arxiv", tmp_path, scale=0.002, seed=seed)
+        make_stand_in("ogbn-arxiv", tmp_path, scale=0.002, seed=seed)
         loads.append(datasets.load("ogbn-arxiv", tmp_path).data.edge_index)
     assert torch.equal(loads[0], loads[2])
     assert not torch.equal(loads[0], loads[1])
 
 
 def test_a_stand_in_in_a_mirror_stays_one(tmp_path):
-    datasets.make_stand_in("ogbn-arxiv", tmp_path / "mirror", scale=0.002)
+    make_stand_in("ogbn-arxiv", tmp_path / "mirror", scale=0.002)
     assert datasets.load("ogbn-arxiv", tmp_path / "cache", tmp_path / "mirror").stand_in
 
 
@@ -130,11 +131,11 @@ def test_a_stand_in_in_a_mirror_stays_one(tmp_path):
 )
 def test_what_cannot_be_made_is_said(name, scale, seed, words, tmp_path):
     with pytest.raises(InputError, match=words):
-        datasets.make_stand_in(name, tmp_path, scale=scale, seed=seed)
+        make_stand_in(name, tmp_path, scale=scale, seed=seed)
 
 
 def test_a_damaged_stand_in_is_named(tmp_path):
-    folder = datasets.make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)
+    folder = make_stand_in("ogbn-arxiv", tmp_path, scale=0.002)
     path = folder / "raw" / "edge.csv.gz"
     path.write_bytes(path.read_bytes()[:-1000])
     with pytest.raises(InputError, match="edge.csv.gz.*cut short.*--again"):

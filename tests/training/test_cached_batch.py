@@ -1,5 +1,3 @@
-"""Training graphs that are kept in the cache."""
-
 from __future__ import annotations
 
 import pytest
@@ -7,14 +5,14 @@ import torch
 from torch_geometric.data import Data
 
 from girl.nn.encoder import EncoderSettings
-from girl.training import cached_batch as kept
+from girl.training import cached_batch as module
 from girl.training.batch import fingerprint, induced_batch, make_batch
-from girl.training.cached_batch import kept_batch, kept_part
+from girl.training.cached_batch import cached_batch, cached_part
 
 
 @pytest.fixture(autouse=True)
 def all_are_large(monkeypatch):
-    monkeypatch.setattr(kept, "KEPT", 1)
+    monkeypatch.setattr(module, "MIN_EDGES", 1)
 
 
 def graph(sparse=False, weighted=False):
@@ -31,54 +29,54 @@ def graph(sparse=False, weighted=False):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
-def test_a_kept_graph_is_the_graph(tmp_path, monkeypatch, sparse, weighted, directed):
+def test_a_cached_batch_equals_a_new_one(tmp_path, monkeypatch, sparse, weighted, directed):
     data, settings = graph(sparse, weighted), EncoderSettings(normalise="zscore", directed=directed)
     expected = make_batch(data, settings)
     nodes = torch.arange(0, 40, 3)
     part = induced_batch(expected, nodes)
     for again in (False, True):
         if again:
-            monkeypatch.setattr(kept, "make_batch", lambda *_: pytest.fail("made again"))
-            monkeypatch.setattr(kept, "induced_batch", lambda *_: pytest.fail("made again"))
-        found = kept_batch(data, settings, folder=tmp_path)
-        assert fingerprint(found) == fingerprint(expected)
-        assert (found.graph.symmetric, found.graph.weighted) == (not directed, weighted)
-        assert fingerprint(kept_part(found, nodes, folder=tmp_path)) == fingerprint(part)
+            monkeypatch.setattr(module, "make_batch", lambda *_: pytest.fail("built again"))
+            monkeypatch.setattr(module, "induced_batch", lambda *_: pytest.fail("built again"))
+        batch = cached_batch(data, settings, folder=tmp_path)
+        assert fingerprint(batch) == fingerprint(expected)
+        assert (batch.graph.symmetric, batch.graph.weighted) == (not directed, weighted)
+        assert fingerprint(cached_part(batch, nodes, folder=tmp_path)) == fingerprint(part)
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_another_graph_or_setting_is_another_file(tmp_path):
     data = graph()
-    kept_batch(data, EncoderSettings(), folder=tmp_path)
-    kept_batch(data, EncoderSettings(hidden=7), folder=tmp_path)  # it does not change the graph
+    cached_batch(data, EncoderSettings(), folder=tmp_path)
+    cached_batch(data, EncoderSettings(hidden=7), folder=tmp_path)  # does not change the batch
     assert len(list(tmp_path.iterdir())) == 1
-    kept_batch(data, EncoderSettings(normalise="none"), folder=tmp_path)
-    kept_batch(data, EncoderSettings(directed=True), folder=tmp_path)
+    cached_batch(data, EncoderSettings(normalise="none"), folder=tmp_path)
+    cached_batch(data, EncoderSettings(directed=True), folder=tmp_path)
     data.x[0, 0] += 1
-    kept_batch(data, EncoderSettings(), folder=tmp_path)
+    cached_batch(data, EncoderSettings(), folder=tmp_path)
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def test_a_damaged_file_is_made_anew(tmp_path):
+def test_a_damaged_file_is_made_again(tmp_path):
     data = graph()
-    expected = fingerprint(kept_batch(data, EncoderSettings(), folder=tmp_path))
+    expected = fingerprint(cached_batch(data, EncoderSettings(), folder=tmp_path))
     (path,) = tmp_path.iterdir()
     for damage in (b"", path.read_bytes()[:-9], b"something else"):
         path.write_bytes(damage)
-        with pytest.warns(UserWarning, match="made anew"):
-            assert fingerprint(kept_batch(data, EncoderSettings(), folder=tmp_path)) == expected
-        assert fingerprint(kept_batch(data, EncoderSettings(), folder=tmp_path)) == expected
+        with pytest.warns(UserWarning, match="made again"):
+            assert fingerprint(cached_batch(data, EncoderSettings(), folder=tmp_path)) == expected
+        assert fingerprint(cached_batch(data, EncoderSettings(), folder=tmp_path)) == expected
 
 
-def test_a_graph_that_cannot_be_kept_is_used_all_the_same(tmp_path):
+def test_a_batch_that_cannot_be_cached_is_used_all_the_same(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.warns(UserWarning, match="could not be kept"):
-        found = kept_batch(graph(), EncoderSettings(), folder=tmp_path / "file" / "folder")
-    assert fingerprint(found) == fingerprint(make_batch(graph(), EncoderSettings()))
+    with pytest.warns(UserWarning, match="could not be cached"):
+        batch = cached_batch(graph(), EncoderSettings(), folder=tmp_path / "file" / "folder")
+    assert fingerprint(batch) == fingerprint(make_batch(graph(), EncoderSettings()))
 
 
-def test_small_graphs_leave_nothing_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "KEPT", 1000)
-    whole = kept_batch(graph(), EncoderSettings(), folder=tmp_path)
-    kept_part(whole, torch.arange(9), folder=tmp_path)
+def test_small_graphs_are_not_cached(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "MIN_EDGES", 1000)
+    whole = cached_batch(graph(), EncoderSettings(), folder=tmp_path)
+    cached_part(whole, torch.arange(9), folder=tmp_path)
     assert not list(tmp_path.iterdir())

@@ -15,7 +15,7 @@ from girl.graph.graph import Graph
 from girl.methods.base import Batch
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.nn.encoder import EncoderSettings
-from girl.training.checkpoint import load_newest, numbered
+from girl.training.checkpoint import list_checkpoints, load_newest
 from girl.training.context import Context
 from girl.training.loop import DivergedError, fit
 from girl.training.state import TrainingState, TrainSettings
@@ -118,9 +118,9 @@ def test_it_stops_when_nothing_moves(tmp_path):
 
 def test_a_damaged_checkpoint_falls_back_and_ends_in_the_same_bits(tmp_path):
     straight, _ = train(tmp_path)
-    newest = numbered(tmp_path / "checkpoints")[0]
+    newest = list_checkpoints(tmp_path / "checkpoints")[0]
     newest.write_bytes(newest.read_bytes()[:100])
-    with pytest.warns(UserWarning, match="passed over"):
+    with pytest.warns(UserWarning, match="checkpoint skipped"):
         resumed, _ = train(tmp_path)
     assert same(resumed, straight)
 
@@ -193,9 +193,9 @@ def test_killed_at_any_moment_and_resumed_ends_in_the_same_bits(tmp_path):
         child = subprocess.Popen(command)
         if attempt < 3:
             # Kill soon after a new checkpoint appears, or in the middle of writing one.
-            before, deadline = set(numbered(tmp_path / "checkpoints")), time.monotonic() + 60
+            before, deadline = set(list_checkpoints(tmp_path / "checkpoints")), time.monotonic() + 60
             while (
-                set(numbered(tmp_path / "checkpoints")) == before
+                set(list_checkpoints(tmp_path / "checkpoints")) == before
                 and child.poll() is None
                 and time.monotonic() < deadline
             ):

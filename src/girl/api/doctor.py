@@ -176,8 +176,8 @@ def _cache(name: str) -> Iterator[Finding]:
     """The folder of datasets: a tensor written there is read back, and there is space for more."""
     import torch
 
-    from girl.datasets.cache import cache_root
-    from girl.training.checkpoint import load, save
+    from girl import store
+    from girl.files import cache_root
 
     root = cache_root()
     elsewhere = "set GIRL_DATA to another folder"
@@ -187,8 +187,8 @@ def _cache(name: str) -> Iterator[Finding]:
         return
     with tempfile.TemporaryDirectory(dir=near) as folder:
         made = torch.arange(1000.0)
-        save(Path(folder, "a.safetensors"), {"a": made}, {})
-        same = torch.equal(load(Path(folder, "a.safetensors"))[0]["a"], made)
+        store.save(Path(folder, "a.safetensors"), {"a": made})
+        same = torch.equal(store.load(Path(folder, "a.safetensors"))[0]["a"], made)
     free = shutil.disk_usage(near).free
     said = f"{root}, {free / 1e9:.1f} GB free"
     if not same:
@@ -203,18 +203,20 @@ def _cache(name: str) -> Iterator[Finding]:
 
 def _datasets(name: str) -> Iterator[Finding]:
     """The graphs in the cache: is every byte as it was written?"""
-    from girl.datasets.cache import cache_root, graph_file, mirror_root
-    from girl.datasets.graph_file import UnusableError, read_graph
+    from girl.datasets.cache import graph_path, mirror_root
+    from girl.datasets.graph_file import load_graph
     from girl.datasets.registry import DATASETS
+    from girl.errors import DamagedError
+    from girl.files import cache_root
 
     damaged, whole = [], 0
     for entry in DATASETS.values():
-        path = graph_file(entry, cache_root())
+        path = graph_path(entry, cache_root())
         if path.is_file():
             try:
-                read_graph(path, entry.name)
+                load_graph(path, entry.name)
                 whole += 1
-            except UnusableError:
+            except DamagedError:
                 damaged.append(entry.name)
     mirror = mirror_root()
     said = f"{whole} in the cache are whole; " + ("no mirror" if mirror is None else f"mirror {mirror}")

@@ -16,7 +16,7 @@ from girl.evaluation.scores import check_inductive_protocol
 from girl.graph.union import union
 from girl.nn.encoder import shared
 from girl.training.batch import make_batch
-from girl.training.cached_batch import kept_batch, kept_part
+from girl.training.cached_batch import cached_batch, cached_part
 from girl.training.context import Context, Resume, open_context
 from girl.training.recipe import Recipe, find_recipe, method_recipe
 from girl.training.run import Run
@@ -103,8 +103,8 @@ def _pretrain_dataset(
     check_inductive_protocol(dataset, rule.name, dataset.protocols)
     parts = rule.split(dataset, split)  # also on transductive data: a protocol that the dataset lacks is an error
     with context.phase("building the graph"):
-        graph = kept_batch(dataset.data, recipe.encoder, context.device, processes=processes)
-        part = kept_part(graph, parts.train, processes=processes) if dataset.inductive else graph
+        graph = cached_batch(dataset.data, recipe.encoder, context.device, processes=processes)
+        part = cached_part(graph, parts.train, processes=processes) if dataset.inductive else graph
     graphs = f"{dataset.graphs:,} graphs, " if dataset.graphs else ""
     edges = dataset.data.edge_index.shape[1]
     print_line(context.console, f"{dataset.title}: {graphs}{graph.size:,} nodes, {edges:,} edges")

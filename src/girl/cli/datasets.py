@@ -20,6 +20,12 @@ Name = Annotated[str, Parameter(group=DATA)]
 DataRoot = Annotated[Path | None, Parameter(group=DATA)]
 Mirror = Annotated[Path | None, Parameter(group=DATA)]
 
+# Of the laboratory: imported only when it is run.
+datasets.command(
+    "girl.lab.commands.stand_in:make_stand_in",
+    help="Put a random graph of the same shape and format in the place of a dataset that is not available.",
+)
+
 
 @datasets.default
 def show(*, data_root: DataRoot = None, mirror: Mirror = None) -> None:
@@ -30,9 +36,10 @@ def show(*, data_root: DataRoot = None, mirror: Mirror = None) -> None:
         mirror: folder of raw files to copy from; GIRL_MIRROR if not given.
     """
     from girl.datasets import DATASETS
-    from girl.datasets import cache as store
+    from girl.datasets.cache import availability, mirror_root
+    from girl.files import cache_root
 
-    root, source = store.cache_root(data_root), store.mirror_root(mirror)
+    root, source = cache_root(data_root), mirror_root(mirror)
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))  # as narrow as 80 columns, the longest name included
     table.add_column("name", no_wrap=True)
     for heading in ("nodes", "edges", "features", "task"):
@@ -42,7 +49,7 @@ def show(*, data_root: DataRoot = None, mirror: Mirror = None) -> None:
     for entry in DATASETS.values():
         sizes = (_short(count) for count in (entry.nodes, entry.edges, entry.features))
         task = f"{entry.classes} {'labels' if entry.multilabel else 'classes'}"
-        table.add_row(entry.name, *sizes, task, " ".join(entry.protocols), store.at_hand(entry, root, source))
+        table.add_row(entry.name, *sizes, task, " ".join(entry.protocols), availability(entry, root, source))
     console.print(table)
     inductive = ", ".join(entry.name for entry in DATASETS.values() if entry.inductive)
     say(f"classes: accuracy; labels, several at once: micro-F1; inductive: {inductive}; 10-fold: sets of graphs")
@@ -72,30 +79,6 @@ def fetch(
     _say(found)
     if found.stand_in and not again:
         say(f"`girl datasets fetch {found.name} --again` looks for the real one")
-
-
-@datasets.command
-def make_stand_in(
-    name: Name,
-    /,
-    *,
-    scale: Annotated[float, Parameter(group=RUN)] = 1.0,
-    seed: Annotated[int, Parameter(group=RUN)] = 0,
-    data_root: DataRoot = None,
-) -> None:
-    """Put a random graph of the same shape and format in the place of a dataset that cannot be had.
-
-    Everything runs on it and says that it is a stand-in; its numbers mean nothing. Real data is never overwritten.
-
-    Args:
-        name: wikics, ppi, reddit, reddit2, ogbn-arxiv or ogbn-products.
-        scale: share of the nodes and edges to make, up to 1.
-        seed: fixes every random choice.
-        data_root: folder of fetched data; GIRL_DATA, or the user's cache folder, if not given.
-    """
-    from girl.datasets import make_stand_in as make
-
-    say(f"stand-in: {make(name, data_root, scale=scale, seed=seed)}")
 
 
 @datasets.command

@@ -1,4 +1,4 @@
-"""A graph, or a set of them, with what is known about it: what is handed from the data room to all others."""
+"""A named graph, or a set of graphs, with labels and splits."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ Masks = tuple[Tensor, Tensor, Tensor]
 
 @dataclass(frozen=True)
 class NodeDataset:
-    """A graph whose nodes carry labels, or a set of graphs that do, and the splits that its authors fixed.
+    """A graph with node labels, or a set of graphs with graph labels, and the splits published with it.
 
-    Several graphs are their disjoint union: messages cannot pass between them. Where the nodes carry the labels (PPI)
-    nothing else changes, and every split is a set of nodes; where the graphs do (NCI1), ``data.graph`` says which graph
-    a node is of, ``y`` has an entry for each graph, and every split is a set of graphs.
+    A set of graphs is stored as their disjoint union: no messages pass between them. If nodes have the labels (PPI),
+    nothing else changes. If graphs have the labels (NCI1), ``data.graph`` is the graph of each node, ``y`` has one
+    entry per graph, and splits are sets of graphs.
     """
 
     name: str
-    """As :func:`girl.datasets.load` knows it, such as ``cora``."""
+    """The name for :func:`girl.datasets.load`, such as ``cora``."""
     data: Data
-    """``x`` (n × d; CSR where most entries are zero, else dense), ``edge_index`` (2 × m), ``y`` (n, or n × c for
-    several labels at once; class -1 means unknown); of a set of graphs, ``graph`` (n)."""
+    """``x`` (n × d; CSR if most entries are zero, else dense), ``edge_index`` (2 × m), ``y`` (n, or n × c for
+    several labels per node; class -1 is unknown); for a set of graphs also ``graph`` (n)."""
     classes: int
     multilabel: bool = False
     inductive: bool = False
-    """Training, of the encoder too, sees the training nodes and the edges among them only."""
+    """Training, also of the encoder, uses only the training nodes and the edges among them."""
     fixed: dict[str, Masks] = field(default_factory=dict)
-    """Splits that come with the data, by protocol."""
+    """The splits published with the data, by protocol."""
     protocols: tuple[str, ...] = ()
-    """The protocols that make sense here, the field's low-label one first."""
+    """The protocols in use for this dataset, the one with the fewest labels first."""
     stand_in: bool = False
-    """A random graph of the same shape and raw format, not the data itself."""
+    """Whether it is a random graph of the same shape and raw format, not the data itself."""
 
     @property
     def graphs(self) -> int:
-        """How many graphs carry labels; 0 if nodes do."""
+        """The number of graphs with labels; 0 if nodes have the labels."""
         return len(self.data.y) if "graph" in self.data else 0
 
-    def check_nodes(self, what: str) -> None:
-        """Complain if it is a set of graphs, where ``what`` is for the nodes of one."""
+    def check_nodes(self, purpose: str) -> None:
+        """Raise InputError for a set of graphs, where ``purpose`` needs node labels."""
         if self.graphs:
             raise InputError(
                 f"{self.name}: given a set of {self.graphs:,} graphs, expected a graph whose nodes carry the labels: "
-                f"{what} is for those"
+                f"{purpose} is for those"
             )
 
     @property
     def title(self) -> str:
-        """The name for tables; a stand-in says so."""
+        """The name for tables, marked if it is a stand-in."""
         return f"{self.name} (stand-in)" if self.stand_in else self.name

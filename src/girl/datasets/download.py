@@ -1,4 +1,4 @@
-"""Raw files from the network: by the dataset's own class where there is one."""
+"""Raw files from the network, through the dataset's own class of torch_geometric where there is one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from girl.errors import InputError
 _OGB = "https://snap.stanford.edu/ogb/data/nodeproppred/{}.zip"
 _SPLITS = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master/splits/{}"
 
-#: Seconds without a byte before a server counts as unreachable.
+#: Seconds without a byte after which a server is taken to be unreachable.
 TIMEOUT = 30
 
 
 def download(entry: Entry, root: Path) -> None:
-    """Fetch the raw files of ``entry`` to below ``root``, an empty folder."""
+    """Download the raw files of ``entry`` to below ``root``, an empty folder."""
     try:
         if entry.family == "ogb":
             _download_ogb(entry, root)
@@ -27,19 +27,19 @@ def download(entry: Entry, root: Path) -> None:
             from girl.datasets import readers
 
             readers.download(entry, root)
-    except Exception as error:  # every class fails in its own way
+    except Exception as error:  # each class raises errors of its own
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         stand_in = f", or `girl datasets make-stand-in {entry.name}` for a random graph" if entry.stand_in else ""
         raise InputError(
             f"{entry.name}: could not be downloaded ({reason}); "
-            f"give a folder that holds {entry.part} as --mirror or GIRL_MIRROR{stand_in}, or try again online"
+            f"give a folder that holds {entry.folder} as --mirror or GIRL_MIRROR{stand_in}, or try again online"
         ) from error
 
 
 def download_splits(entry: Entry, root: Path) -> None:
-    """Fetch the splits that ``entry`` can do without to below ``root``; raises OSError."""
+    """Download the optional splits of ``entry`` to below ``root``; raises OSError."""
     for file in entry.splits_files:
-        _fetch(_SPLITS.format(file), root / entry.splits_part / file)
+        _fetch(_SPLITS.format(file), root / entry.splits_folder / file)
 
 
 def _download_ogb(entry: Entry, root: Path) -> None:
@@ -47,9 +47,9 @@ def _download_ogb(entry: Entry, root: Path) -> None:
     archive = root / "archive.zip"
     _fetch(_OGB.format(short), archive)
     with zipfile.ZipFile(archive) as file:
-        file.extractall(root)  # never above root: zipfile drops such parts of a name
+        file.extractall(root)  # never above root: zipfile drops ".." from names
     archive.unlink()
-    (root / short).rename(root / entry.part)
+    (root / short).rename(root / entry.folder)
 
 
 def _fetch(url: str, path: Path) -> None:
@@ -58,7 +58,7 @@ def _fetch(url: str, path: Path) -> None:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer, path.open("wb") as file:
             shutil.copyfileobj(answer, file, 1 << 20)
             expected = answer.headers.get("Content-Length")
-    except http.client.HTTPException as error:  # not an OSError, though a broken connection is what it means
+    except http.client.HTTPException as error:  # a broken connection, but not an OSError
         raise OSError(f"{url}: {type(error).__name__} ({error})") from error
     if expected is not None and path.stat().st_size != int(expected):
         raise OSError(f"{url}: {path.stat().st_size:,} of {int(expected):,} bytes arrived")

@@ -1,6 +1,6 @@
-"""The .npz graphs of CitationFull, Amazon and Coauthor, read without ever being dense.
+"""The .npz graphs of CitationFull, Amazon and Coauthor, with features as CSR.
 
-torch_geometric's own ``read_npz`` makes the attributes dense first: 1.2 GB for Physics, of which 0.4 % are not zero.
+torch_geometric's own ``read_npz`` makes the features dense first: 1.2 GB for Physics, of which 0.4 % are not zero.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import numpy as np
 import scipy.sparse
 import torch
 from torch_geometric.data import Data
-from torch_geometric.datasets import Amazon, CitationFull, Coauthor
 from torch_geometric.utils import remove_self_loops, to_undirected
 
 from girl.graph.compact import compact
 
 
 def read_npz(path: Path) -> Data:
-    """What ``torch_geometric.io.read_npz`` gives (binary attributes, undirected, no self-loops), attributes as CSR."""
-    # Opened here: numpy leaves the file open when it is not a whole archive.
+    """As ``torch_geometric.io.read_npz`` (binary features, undirected, no self-loops), with features as CSR."""
+    # Opened here: numpy leaves the file open if it is a damaged archive.
     with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
         x = scipy.sparse.csr_matrix(
             (file["attr_data"], file["attr_indices"], file["attr_indptr"]), tuple(file["attr_shape"])
@@ -34,25 +33,3 @@ def read_npz(path: Path) -> Data:
     edges = torch.from_numpy(np.stack([adjacency.row, adjacency.col])).long()
     edges = to_undirected(remove_self_loops(edges)[0], num_nodes=x.shape[0])
     return Data(x=compact(x), edge_index=edges, y=y)
-
-
-class _Sparse:
-    """Takes the place of ``process``; comes before the class in the order of bases."""
-
-    raw_paths: list[str]
-    processed_paths: list[str]
-
-    def process(self) -> None:
-        self.save([read_npz(Path(self.raw_paths[0]))], self.processed_paths[0])  # type: ignore[attr-defined]
-
-
-class SparseCitationFull(_Sparse, CitationFull):  # type: ignore[misc]
-    """``CitationFull`` with CSR features."""
-
-
-class SparseAmazon(_Sparse, Amazon):  # type: ignore[misc]
-    """``Amazon`` with CSR features where they are sparse."""
-
-
-class SparseCoauthor(_Sparse, Coauthor):  # type: ignore[misc]
-    """``Coauthor`` with CSR features."""

@@ -1,4 +1,4 @@
-"""The named datasets: what each one is, and which files it is made of. Nothing here loads anything."""
+"""The named datasets: their sizes, protocols and files. Nothing is loaded here."""
 
 from __future__ import annotations
 
@@ -12,45 +12,34 @@ _SPLITS = tuple(f"split_0.6_0.2_{i}.npz" for i in range(10))
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of a dataset before it is loaded."""
+    """Size, task, protocols and files of a dataset."""
 
     name: str
     family: str
-    """Which reader understands its raw files."""
-    about: str
+    """Which reader its raw files need."""
+    description: str
     nodes: int
     edges: int
-    """Directed edges, both directions of an undirected one counted."""
+    """Directed edges: an undirected one counts twice."""
     features: int
     classes: int
     protocols: tuple[str, ...]
-    """The field's low-label one first."""
-    part: str = ""
-    """The folder of its raw files, below the cache root and below a mirror; nothing where no file is needed."""
+    """The one with the fewest labels first."""
+    folder: str = ""
+    """The folder of its raw files, below the cache and below a mirror; empty if no file is needed."""
     files: tuple[str, ...] = ()
     """The files in that folder."""
-    splits_part: str = ""
-    """A second folder, of splits that the data can do without."""
+    splits_folder: str = ""
+    """The folder of further splits, which are optional."""
     splits_files: tuple[str, ...] = ()
     multilabel: bool = False
     inductive: bool = False
-    edges_certain: bool = True
+    edges_exact: bool = True
     """Whether another number of edges means that a file is damaged."""
     stand_in: bool = False
-    """Whether a random graph of the same shape can be made in its place."""
+    """Whether `girl datasets make-stand-in` can make a random graph of the same shape."""
     graphs: int = 0
-    """How many graphs carry labels; 0 if nodes do."""
-
-    @property
-    def metric(self) -> str:
-        """What a probe is judged by."""
-        return "micro-F1" if self.multilabel else "accuracy"
-
-    @property
-    def task(self) -> str:
-        """The task in words."""
-        kind = "labels, several at once" if self.multilabel else "classes"
-        return f"{self.classes} {kind}{', inductive' if self.inductive else ''}"
+    """The number of graphs with labels; 0 if nodes have the labels."""
 
 
 def _planetoid(name: str, nodes: int, edges: int, features: int, classes: int, protocols: tuple[str, ...]) -> Entry:
@@ -58,9 +47,9 @@ def _planetoid(name: str, nodes: int, edges: int, features: int, classes: int, p
     ends = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
     return Entry(
         low, "planetoid", "papers that cite each other, bags of words", nodes, edges, features, classes, protocols,
-        part=f"{name}/raw",
+        folder=f"{name}/raw",
         files=tuple(f"ind.{low}.{end}" for end in ends),
-        splits_part=f"{name}/geom-gcn/raw",
+        splits_folder=f"{name}/geom-gcn/raw",
         splits_files=tuple(f"{low}_{split}" for split in _SPLITS),
     )  # fmt: skip
 
@@ -70,7 +59,7 @@ _RANDOM = ("random-10-10-80", "random-60-20-20")
 _GEOM = ("geom-gcn", "random-60-20-20")
 _RANDOM_MANY = ("random-60-20-20", "random-10-10-80")
 _WEB = ("out1_node_feature_label.txt", "out1_graph_edges.txt")
-_REDDIT = "posts in 41 communities, joined where the same user commented"
+_REDDIT = "posts in 41 communities, connected if the same user commented on both"
 _PPI = tuple(f"{s}_{f}" for s in ("train", "valid", "test") for f in ("feats.npy", "graph_id.npy", "graph.json", "labels.npy"))  # noqa: E501  # fmt: skip
 
 
@@ -79,17 +68,18 @@ def _ogb_files(split: str) -> tuple[str, ...]:
     return (*(f"raw/{f}.csv.gz" for f in raw), *(f"split/{split}/{s}.csv.gz" for s in ("train", "valid", "test")))
 
 
-def _tu(name: str, about: str, graphs: int, nodes: int, edges: int, features: int) -> Entry:
-    """A set of graphs of two classes, of the collection of TU Dortmund."""
+def _tu(name: str, description: str, graphs: int, nodes: int, edges: int, features: int) -> Entry:
+    """A set of graphs of two classes, from the TUDataset collection."""
     return Entry(
-        name.lower(), "tu", about, nodes, edges, features, 2, ("10-fold",), part=f"TUDataset/{name}/raw", graphs=graphs,
+        name.lower(), "tu", description, nodes, edges, features, 2, ("10-fold",), graphs=graphs,
+        folder=f"TUDataset/{name}/raw",
         files=tuple(f"{name}_{end}.txt" for end in ("A", "graph_indicator", "graph_labels", "node_labels")),
     )  # fmt: skip
 
 
 _AIRPORTS = Entry(
     "usa-airports", "airports", "airports with a flight between them, by activity; features are one-hot ids",
-    1_190, 13_599, 1_190, 4, _RANDOM_MANY, part="usa/raw", files=("usa-airports.edgelist", "labels-usa-airports.txt"),
+    1_190, 13_599, 1_190, 4, _RANDOM_MANY, folder="usa/raw", files=("usa-airports.edgelist", "labels-usa-airports.txt"),
 )  # fmt: skip
 
 _ENTRIES = (
@@ -97,34 +87,34 @@ _ENTRIES = (
     _planetoid("CiteSeer", 3_327, 9_104, 3_703, 6, _CITATION),
     _planetoid("PubMed", 19_717, 88_648, 500, 3, _CITATION),
     Entry("dblp", "citation-full", "papers that cite each other, bags of words", 17_716, 105_734, 1_639, 4, _RANDOM,
-          part="dblp/raw", files=("dblp.npz",)),
-    Entry("photo", "amazon", "goods bought together, words of their reviews", 7_650, 238_162, 745, 8, _RANDOM,
-          part="Photo/raw", files=("amazon_electronics_photo.npz",)),
-    Entry("computers", "amazon", "goods bought together, words of their reviews", 13_752, 491_722, 767, 10, _RANDOM,
-          part="Computers/raw", files=("amazon_electronics_computers.npz",)),
+          folder="dblp/raw", files=("dblp.npz",)),
+    Entry("photo", "amazon", "products bought together, words of their reviews", 7_650, 238_162, 745, 8, _RANDOM,
+          folder="Photo/raw", files=("amazon_electronics_photo.npz",)),
+    Entry("computers", "amazon", "products bought together, words of their reviews", 13_752, 491_722, 767, 10, _RANDOM,
+          folder="Computers/raw", files=("amazon_electronics_computers.npz",)),
     Entry("cs", "coauthor", "authors who wrote together, keywords", 18_333, 163_788, 6_805, 15, _RANDOM,
-          part="CS/raw", files=("ms_academic_cs.npz",)),
+          folder="CS/raw", files=("ms_academic_cs.npz",)),
     Entry("physics", "coauthor", "authors who wrote together, keywords", 34_493, 495_924, 8_415, 5, _RANDOM,
-          part="Physics/raw", files=("ms_academic_phy.npz",)),
+          folder="Physics/raw", files=("ms_academic_phy.npz",)),
     Entry("wikics", "wikics", "articles on computer science, mean word vectors", 11_701, 431_726, 300, 10,
-          ("public", *_RANDOM), part="WikiCS/raw", files=("data.json",), edges_certain=False, stand_in=True),
-    Entry("reddit", "reddit", _REDDIT, 232_965, 114_615_892, 602, 41, ("public",), part="Reddit/raw",
+          ("public", *_RANDOM), folder="WikiCS/raw", files=("data.json",), edges_exact=False, stand_in=True),
+    Entry("reddit", "reddit", _REDDIT, 232_965, 114_615_892, 602, 41, ("public",), folder="Reddit/raw",
           files=("reddit_data.npz", "reddit_graph.npz"), inductive=True, stand_in=True),
     Entry("reddit2", "reddit2", f"{_REDDIT}; a sparser graph", 232_965, 23_213_838, 602, 41, ("public",),
-          part="Reddit2/raw", files=("adj_full.npz", "feats.npy", "class_map.json", "role.json"), inductive=True,
+          folder="Reddit2/raw", files=("adj_full.npz", "feats.npy", "class_map.json", "role.json"), inductive=True,
           stand_in=True),
     Entry("ppi", "ppi", "proteins of 24 tissues, a graph each", 56_944, 1_587_264, 50, 121, ("public",),
-          part="PPI/raw", files=_PPI, multilabel=True, inductive=True, edges_certain=False, stand_in=True),
+          folder="PPI/raw", files=_PPI, multilabel=True, inductive=True, edges_exact=False, stand_in=True),
     Entry("ogbn-arxiv", "ogb", "papers and the papers they cite, split by year", 169_343, 1_166_243, 128, 40, ("ogb",),
-          part="ogbn_arxiv", files=_ogb_files("time"), stand_in=True),
-    Entry("ogbn-products", "ogb", "goods bought together, split by sales", 2_449_029, 123_718_280, 100, 47, ("ogb",),
-          part="ogbn_products", files=_ogb_files("sales_ranking"), stand_in=True),
-    Entry("texas", "webkb", "web pages of a university", 183, 325, 1_703, 5, _GEOM, part="texas/raw",
+          folder="ogbn_arxiv", files=_ogb_files("time"), stand_in=True),
+    Entry("ogbn-products", "ogb", "products bought together, split by sales", 2_449_029, 123_718_280, 100, 47, ("ogb",),
+          folder="ogbn_products", files=_ogb_files("sales_ranking"), stand_in=True),
+    Entry("texas", "webkb", "web pages of a university", 183, 325, 1_703, 5, _GEOM, folder="texas/raw",
           files=(*_WEB, *(f"texas_{split}" for split in _SPLITS))),
-    Entry("actor", "actor", "actors on the same page, its keywords", 7_600, 30_019, 932, 5, _GEOM, part="Actor/raw",
+    Entry("actor", "actor", "actors on the same page, its keywords", 7_600, 30_019, 932, 5, _GEOM, folder="Actor/raw",
           files=(*_WEB, *(f"film_{split}" for split in _SPLITS))),
     _AIRPORTS,
-    replace(_AIRPORTS, name="usa-airports-structural", features=41, about="the same graph; features are degrees, "
+    replace(_AIRPORTS, name="usa-airports-structural", features=41, description="the same graph; features are degrees, "
             "return probabilities and eigenvectors, without labels"),
     _tu("NCI1", "molecules, active against cancer or not, by their atoms", 4_110, 122_747, 265_506, 37),
     _tu("PROTEINS", "proteins, enzymes or not, by their secondary structure", 1_113, 43_471, 162_088, 3),
@@ -143,12 +133,12 @@ def _plain(name: str) -> str:
 
 
 def find(name: str) -> Entry:
-    """The dataset called ``name``, whatever its capitals, dashes and underscores."""
-    plain = {_plain(known): entry for known, entry in DATASETS.items()}
+    """The dataset called ``name``; case, dashes and underscores do not matter."""
+    plain = {_plain(entry.name): entry for entry in DATASETS.values()}
     if (entry := plain.get(_plain(name))) is not None:
         return entry
     close = [plain[key].name for key in difflib.get_close_matches(_plain(name), list(plain), n=3, cutoff=0.6)]
-    # A part of a name ("arxiv", "airports") is far from the whole by edit distance.
+    # A part of a name ("arxiv", "airports") is far from the full name by edit distance.
     close += [
         e.name for key, e in plain.items() if len(_plain(name)) > 2 and _plain(name) in key and e.name not in close
     ]

@@ -18,7 +18,7 @@ from girl.evaluation.probe import Kind, Score, probe
 from girl.evaluation.svm import KernelSVM
 from girl.splits import Protocol
 from girl.training.batch import fingerprint
-from girl.training.cached_batch import kept_batch, kept_part
+from girl.training.cached_batch import cached_batch, cached_part
 from girl.training.run import Run
 from girl.training.untrained import embed_untrained
 
@@ -123,8 +123,8 @@ def evaluate_run(
     rule = protocols.get(protocol or trained_protocol)
     check_inductive_protocol(dataset, rule.name, [trained_protocol])
     chosen = [run.config.get("split", 0)] if dataset.inductive else list(range(min(splits, rule.count(dataset))))
-    batch = kept_batch(dataset.data, run.recipe.encoder)
-    seen = kept_part(batch, rule.split(dataset, chosen[0]).train) if dataset.inductive else batch
+    batch = cached_batch(dataset.data, run.recipe.encoder)
+    seen = cached_part(batch, rule.split(dataset, chosen[0]).train) if dataset.inductive else batch
     if run.config.get("fingerprint") != fingerprint(seen):
         raise InputError(
             f"run: it was trained on a graph other than {dataset.title} as it is now: another stand-in, version or "

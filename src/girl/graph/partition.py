@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +10,9 @@ import pymetis
 import torch
 from torch import Tensor
 
-from girl.datasets.cache import cache_root
+from girl import store
 from girl.errors import InputError
-from girl.files import replacing
+from girl.files import cache_root
 from girl.graph.graph import Graph
 
 #: Graphs of fewer nodes are cut anew each time: that takes less than a second.
@@ -104,33 +102,20 @@ def _draw(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return (z ^ (z >> np.uint64(31))) / np.float64(2**64)
 
 
-def kept_partition(graph: Graph, parts: int, seed: int = 0, folder: Path | None = None) -> Tensor:
-    """As :func:`partition`, kept in the cache: a large graph takes METIS a minute, and the same cut serves every run.
+def cached_partition(graph: Graph, parts: int, seed: int = 0, folder: Path | None = None) -> Tensor:
+    """As :func:`partition`, cached: METIS needs a minute for a large graph, and every run uses the same partition.
 
     Args:
-        graph: what is cut.
+        graph: the graph to cut.
         parts: into how many.
         seed: of METIS.
-        folder: the cache, by default ``clusters`` where datasets are kept. A file that cannot be read is made anew.
+        folder: the cache, by default ``partitions`` in the cache folder. A damaged file is made again.
     """
     if graph.nodes < KEPT:
         return partition(graph, parts, seed)
-    key = zlib.crc32(graph.adjacency.crow_indices().cpu().numpy().data)
-    key = zlib.crc32(graph.adjacency.col_indices().cpu().contiguous().numpy().data, key)
-    path = (folder or cache_root() / "clusters") / f"{graph.nodes}-{key:08x}-{parts}-{seed}.npy"
-    try:
-        found = torch.from_numpy(np.load(path, allow_pickle=False).astype(np.int64))
-        if found.shape == (graph.nodes,) and int(found.min()) == 0 and int(found.max()) < parts:
-            return found
-    except (OSError, ValueError, EOFError):
-        pass
-    found = partition(graph, parts, seed)
-    try:
-        with replacing(path) as beside, beside.open("wb") as file:
-            np.save(file, found.numpy().astype(np.int32))
-    except OSError as error:  # a full disk costs the next run a minute, not this one its life
-        warnings.warn(f"{path}: the cut of the graph could not be kept ({error.strerror})", stacklevel=2)
-    return found
+    key = store.fingerprint(graph.adjacency.crow_indices(), graph.adjacency.col_indices(), parts, seed)
+    path = (folder or cache_root() / "partitions") / f"{graph.nodes}-{key}.safetensors"
+    return store.cached(path, lambda: ({"part": partition(graph, parts, seed).int()}, None))[0]["part"].long()
 
 
 def members(part: Tensor) -> list[Tensor]:

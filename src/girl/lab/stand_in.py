@@ -13,10 +13,10 @@ import polars as pl
 import scipy.sparse
 from numpy.typing import NDArray
 
-from girl.datasets import cache as store
-from girl.datasets import raw
-from girl.datasets.registry import DATASETS, Entry
+from girl.datasets import cache, raw
+from girl.datasets.registry import DATASETS, Entry, find
 from girl.errors import InputError
+from girl.files import cache_root
 from girl.lab.random_graph import feature_blocks, features, parts, random_graph
 
 #: Nodes to train, validate and test on, as published.
@@ -28,8 +28,21 @@ _SHARES = {
 }
 
 
-def make_stand_in(entry: Entry, root: Path, scale: float = 1.0, seed: int = 0) -> Path:
-    """Write a random graph in the place of ``entry`` below ``root``; see :func:`girl.datasets.make_stand_in`."""
+def make_stand_in(name: str, root: Path | str | None = None, scale: float = 1.0, seed: int = 0) -> Path:
+    """Write a random graph of the same shape and raw format in the place of a dataset that is not available.
+
+    Every load of it says ``stand_in=True``. Real data is never overwritten.
+
+    Args:
+        name: wikics, ppi, reddit, reddit2, ogbn-arxiv or ogbn-products.
+        root: the cache folder.
+        scale: fraction of the nodes and edges, up to 1.
+        seed: fixes every random choice.
+
+    Returns:
+        The folder of its raw files.
+    """
+    entry, root = find(name), cache_root(root)
     if not entry.stand_in:
         able = ", ".join(e.name for e in DATASETS.values() if e.stand_in)
         raise InputError(
@@ -39,22 +52,22 @@ def make_stand_in(entry: Entry, root: Path, scale: float = 1.0, seed: int = 0) -
         raise InputError(f"scale: given {scale}, expected more than 0 and at most 1")
     if seed < 0:
         raise InputError(f"seed: given {seed}, expected a whole number of at least 0")
-    folder = root / entry.part
-    found = store.at_hand(entry, root, None)
+    folder = root / entry.folder
+    found = cache.availability(entry, root, None)
     if found == "cached" or (found == "incomplete" and not raw.is_stand_in(entry, root)):
         what = "the real" if found == "cached" else "a part of the real"
         raise InputError(
             f"{folder}: {what} {entry.name} is in the cache and is not overwritten; "
             "choose another folder for the stand-in by --data-root"
         )
-    with store.scratch_folder(entry, root) as scratch:
-        fresh = scratch / entry.part
+    with cache.scratch_folder(entry, root) as scratch:
+        fresh = scratch / entry.folder
         fresh.mkdir(parents=True)
         nodes = max(round(entry.nodes * scale), 4 * entry.classes)
         _WRITERS[entry.family](entry, fresh, nodes, round(entry.edges * scale), np.random.default_rng(seed))
-        raw.write_marker(fresh, scale, seed)
-        store.graph_file(entry, root).unlink(missing_ok=True)
-        store.place(entry, scratch, root, replace=True)  # of an older stand-in
+        _write_json(fresh / raw.MARKER, {"stand_in": True, "scale": scale, "seed": seed})
+        cache.graph_path(entry, root).unlink(missing_ok=True)
+        cache.install(entry, scratch, root, replace=True)  # of an older stand-in
     return folder
 
 

@@ -11,10 +11,9 @@ import numpy as np
 import polars as pl
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 from torch_geometric.data import Data
 
+from girl import store
 from girl.datasets.dataset import NodeDataset
 from girl.errors import InputError
 from girl.evaluation.quality import Quality
@@ -98,8 +97,7 @@ def save_report_inputs(folder: Path, data: ReportData) -> None:
     with replacing(folder / NODES) as path:
         pl.DataFrame([data.ids, *data.columns.get_columns()]).write_parquet(path)
     arrays = {"edge_index": data.edge_index} if data.edge_index is not None else data.sizes or {}
-    with replacing(folder / EDGES) as path:
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+    store.save(folder / EDGES, {name: torch.from_numpy(array) for name, array in arrays.items()})
     write_json(folder / QUALITY, asdict(data.quality))
     summary = {"facts": data.facts, "notes": data.notes, "label": data.label, "embeddings": str(data.embeddings)}
     write_json(folder / SUMMARY, summary)
@@ -112,10 +110,10 @@ def report_data_from_folder(folder: Path, run: Run) -> ReportData:
         facts, notes, label, embeddings = (summary[key] for key in ("facts", "notes", "label", "embeddings"))
         quality = Quality.from_dict(json.loads((folder / QUALITY).read_text(encoding="utf-8")))
         table = pl.read_parquet(folder / NODES)
-        arrays = load_file(folder / EDGES)
+        arrays = {name: tensor.numpy() for name, tensor in store.load(folder / EDGES)[0].items()}
         edge_index = arrays["edge_index"] if quality.unit == "node" else None
         sizes = {name: arrays[name] for name in ("nodes", "edges")} if quality.unit == "graph" else None
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError, pl.exceptions.PolarsError) as error:
+    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{folder}: incomplete ({error}); run the same `girl embed` command again") from error
     if not Path(embeddings).exists():
         raise InputError(f"{folder}: its embeddings were written to {embeddings}, which is gone; embed the graph again")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import zlib
-
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from girl import store
 from girl.errors import InputError
 from girl.graph.features import Features
 from girl.graph.graph import Graph, check_edges
@@ -42,13 +41,9 @@ def induced_batch(data: Batch, nodes: Tensor) -> Batch:
     return Batch(part.x, part.graph)
 
 
-def fingerprint(data: Batch) -> int:
+def fingerprint(data: Batch) -> str:
     """A fingerprint of the graph. A checkpoint is resumed only if it matches."""
     adjacency = data.graph.adjacency
     parts = [adjacency.crow_indices(), adjacency.col_indices()]
     parts += [adjacency.values()] if data.graph.weighted else []
-    parts += [] if data.graphs is None else [data.graphs]
-    value = 0
-    for tensor in (*parts, *data.x.tensors):
-        value = zlib.crc32(tensor.contiguous().cpu().numpy().data, value)
-    return value
+    return store.fingerprint(parts, data.graphs, list(data.x.tensors))

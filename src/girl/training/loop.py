@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.graph.partition import kept_partition, members
+from girl.graph.partition import cached_partition, members
 from girl.methods.base import Batch, Method
-from girl.training.checkpoint import load_newest, numbered, save_numbered
+from girl.training.checkpoint import list_checkpoints, load_newest, save_checkpoint
 from girl.training.context import Context
 from girl.training.memory import check_memory
 from girl.training.progress import TrainingProgress
@@ -63,9 +63,9 @@ def fit(
     with context.phase("partitioning the graph"):
         parts = _parts(data, settings, context)
 
-    def save_checkpoint() -> None:
+    def save_state() -> None:
         if folder is not None and context.writes:
-            save_numbered(folder, state.epoch, state.tensors(), state.numbers() | {"config": config})
+            save_checkpoint(folder, state.epoch, state.tensors(), state.numbers() | {"config": config})
 
     last_good = _copy(state)
     with TrainingProgress(settings.epochs, state.epoch, context.console) as progress:
@@ -84,7 +84,7 @@ def fit(
             if (reason := _divergence(means, state)) is not None:
                 failed = state.epoch + 1
                 state.restore(*last_good)
-                save_checkpoint()
+                save_state()
                 raise DivergedError(
                     f"training stopped in epoch {failed}: {reason}. The weights after epoch {state.epoch} are kept. "
                     f"Lower the learning rate (lr is {settings.lr:g}), or look for extreme values in the features"
@@ -102,7 +102,7 @@ def fit(
                 progress.update(state.epoch, means, nodes, score, last=done)
             if state.epoch % settings.save_every == 0 or done:
                 last_good = _copy(state)
-                save_checkpoint()
+                save_state()
     if state.best_weights:
         method.load_state_dict(state.best_weights)
     method.eval()
@@ -130,7 +130,7 @@ def _parts(data: Batch, settings: TrainSettings, context: Context) -> list[Tenso
     if settings.clusters < 2:
         return []
     return context.distributed.local_main_first(
-        lambda: members(kept_partition(data.graph, settings.clusters, settings.seed))
+        lambda: members(cached_partition(data.graph, settings.clusters, settings.seed))
     )
 
 
@@ -183,7 +183,7 @@ def _resume(state: TrainingState, context: Context, config: dict[str, Any]) -> N
     folder = context.checkpoints
     assert folder is not None
     if context.resume == "never":
-        for path in numbered(folder) if context.writes else []:
+        for path in list_checkpoints(folder) if context.writes else []:
             path.unlink()
         return
     checkpoint = context.distributed.broadcast_object(lambda: load_newest(folder))

@@ -10,9 +10,9 @@ import numpy as np
 from torch import Tensor
 
 import girl
+from girl import store
 from girl.errors import InputError
 from girl.files import replacing, write_json
-from girl.training.checkpoint import DamagedError, load, save
 from girl.training.state import History
 
 #: The layout of a run's folder. Raised when an older version could not read a newer folder.
@@ -21,7 +21,7 @@ FORMAT = 3
 
 def save_folder(folder: Path, tensors: dict[str, Tensor], config: dict[str, Any], history: History) -> None:
     """Write ``model.safetensors``, ``config.json`` and ``history.json``."""
-    save(folder / "model.safetensors", tensors, {"config": config})
+    store.save(folder / "model.safetensors", tensors, config)
     write_json(folder / "config.json", {"format": FORMAT, "girl": girl.__version__, **config})
     write_json(folder / "history.json", vars(history))
 
@@ -36,13 +36,13 @@ def load_folder(folder: Path, command: str) -> tuple[dict[str, Any], History, di
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         history = History(**json.loads((folder / "history.json").read_text(encoding="utf-8")))
-        tensors, _ = load(folder / "model.safetensors")
+        tensors, _ = store.load(folder / "model.safetensors")
     except (FileNotFoundError, NotADirectoryError) as error:
         hint = f"expected a folder that {command} wrote"
         if (folder / "checkpoints").exists():
             hint = "it was interrupted: run the command that made it again"
         raise InputError(f"{folder}: no finished run ({Path(error.filename).name} is missing); {hint}") from error
-    except (DamagedError, ValueError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         raise damaged_run(folder, error) from error
     if not isinstance(config, dict) or "format" not in config:
         raise damaged_run(folder, "config.json is not the configuration of a run")

@@ -17,7 +17,7 @@ from girl.nn.classifier import Classifier
 from girl.nn.encoder import shared
 from girl.splits import Protocol
 from girl.training.batch import fingerprint, make_batch
-from girl.training.cached_batch import kept_batch, kept_part
+from girl.training.cached_batch import cached_batch, cached_part
 from girl.training.context import Context
 from girl.training.labels import Labels
 from girl.training.loop import fit
@@ -118,10 +118,10 @@ def train_on_split(
     processes, device = context.distributed, context.device
     split = protocol.split(dataset, index)
     labels = Labels.of(dataset, split, device)
-    data = kept_batch(dataset.data, recipe.model.encoder, device, processes=processes)
+    data = cached_batch(dataset.data, recipe.model.encoder, device, processes=processes)
     config = {"dataset": dataset.name, "protocol": protocol.name, "split": index, "stand_in": dataset.stand_in}
     if dataset.inductive:
-        part = kept_part(data, labels.train, processes=processes)
+        part = cached_part(data, labels.train, processes=processes)
         run = train_classifier(part, labels.induced(labels.train), recipe, context, config, (data, labels))
     else:
         run = train_classifier(data, labels, recipe, context, config)
