@@ -31,10 +31,10 @@ Content = tuple[dict[str, Tensor], Any]
 def save(path: Path, tensors: dict[str, Tensor], value: Any = None) -> None:
     """Write tensors and a JSON value to ``path`` atomically."""
     shapes = {name: list(tensor.shape) for name, tensor in tensors.items() if tensor.layout != torch.strided}
-    arrays: dict[str, Tensor] = {}
-    for name, tensor in tensors.items():
-        parts = zip(_names(name), _csr_parts(tensor), strict=True) if name in shapes else [(name, tensor)]
-        arrays |= {part: array.detach().cpu().contiguous() for part, array in parts}
+    arrays = {name: tensor for name, tensor in tensors.items() if name not in shapes}
+    for name in shapes:
+        arrays |= {f"{name}.{part}": array for part, array in _csr_parts(tensors[name]).items()}
+    arrays = {name: array.detach().cpu().contiguous() for name, array in arrays.items()}
     header = {"arrays": fingerprint(arrays), "csr": shapes, "value": value}
     with replacing(path) as temporary:
         try:
@@ -55,7 +55,7 @@ def load(path: Path) -> Content:
     if fingerprint(tensors) != header["arrays"]:
         raise DamagedError(path, "damaged: its contents do not match their digest")
     for name, (rows, columns) in header["csr"].items():
-        crow, col, values = (tensors.pop(part) for part in _names(name))
+        crow, col, values = (tensors.pop(f"{name}.{part}") for part in ("crow", "col", "values"))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
             tensors[name] = torch.sparse_csr_tensor(crow, col, values, (rows, columns), check_invariants=False)
@@ -103,19 +103,15 @@ def _summary(tensor: Tensor) -> list[Any]:
     if not isinstance(tensor, Tensor):
         raise TypeError(f"fingerprint: given {type(tensor).__name__}, expected tensors and JSON values")
     if tensor.layout != torch.strided:
-        return [list(tensor.shape), *_csr_parts(tensor)]
+        return [list(tensor.shape), _csr_parts(tensor)]
     flat = tensor.detach().cpu().contiguous()
     flat = flat.as_strided((flat.numel(),), (1,))  # a tensor of one element or none can have any stride
     return [str(tensor.dtype), list(tensor.shape), zlib.crc32(flat.view(torch.uint8).numpy().data)]
 
 
-def _csr_parts(tensor: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _csr_parts(tensor: Tensor) -> dict[str, Tensor]:
     tensor = tensor.to_sparse_csr()
-    return tensor.crow_indices(), tensor.col_indices(), tensor.values()
-
-
-def _names(name: str) -> list[str]:
-    return [f"{name}.{part}" for part in ("crow", "col", "values")]
+    return {"crow": tensor.crow_indices(), "col": tensor.col_indices(), "values": tensor.values()}
 
 
 def _read(path: Path, arrays: bool) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -13,8 +13,7 @@ import girl
 from girl.api.embed import PART, WHOLE, recipe_for
 from girl.api.report import report as report_run
 from girl.errors import InputError
-from girl.tables.embeddings import read_embeddings
-from girl.tables.user_graph import InputSettings
+from girl.tables import InputSettings, read_embeddings
 
 SMALL = {"hidden": 8, "epochs": 2, "rank": 16, "target_rank": 8}
 

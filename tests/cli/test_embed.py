@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from girl.cli import main
-from girl.tables.embeddings import read_embeddings
+from girl.tables import read_embeddings
 
 SMALL = ["--hidden", "8", "--epochs", "2", "--rank", "16", "--target-rank", "8"]
 

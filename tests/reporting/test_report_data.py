@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from girl.errors import InputError
-from girl.tables.embeddings import write_embeddings
+from girl.tables import write_embeddings
 from tests.helpers.reports import make_report, make_set_report
 
 

@@ -23,8 +23,7 @@ from girl.reporting.run_report import (
     report_data_from_memory,
     save_report_inputs,
 )
-from girl.tables.embeddings import write_embeddings
-from girl.tables.user_graph import InputSettings, user_graph_of
+from girl.tables import InputSettings, read_graph, write_embeddings
 from girl.training.batch import make_batch
 from girl.training.recipe import Recipe
 from girl.training.run import Run
@@ -84,7 +83,7 @@ def test_a_missing_or_damaged_file_is_reported(name, tmp_path):
 def test_a_users_graph_is_shown_with_its_ids_columns_and_label():
     edges = pl.DataFrame({"source": ["a", "b", "c"], "target": ["b", "c", "a"]})
     nodes = pl.DataFrame({"name": ["a", "b", "c"], "age": [1.0, 2.0, 4.0], "team": ["x", "y", "x"]})
-    graph = user_graph_of(edges, [nodes], InputSettings(label="team"))
+    graph = read_graph(edges, nodes, InputSettings(label="team"))
     vectors = np.eye(3, dtype=np.float16)
     quality = measure(vectors.astype(np.float32), graph.data.edge_index)
     data = report_data_from_memory(graph, vectors, a_run([]), quality, "my graph", Path("e.csv"))

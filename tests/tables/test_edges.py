@@ -1,26 +1,20 @@
 from __future__ import annotations
 
-import os
-import pickle
 from pathlib import Path
 
-import networkx as nx
-import numpy as np
 import polars as pl
 import pytest
-import scipy.sparse
-import torch
-from torch_geometric.data import Data
 
 from girl.errors import InputError
-from girl.tables.edges import edges_of, read_edge_file
-from girl.tables.graph_files import graph_tables
+from girl.tables.edges import select_edges
+from girl.tables.graph_files import open_graph_file
+from girl.tables.settings import InputSettings
 from girl.tables.table import Table
 
 
 def pairs(path: Path, **choices) -> list[tuple]:
-    found = edges_of(read_edge_file(path).edges, **choices)
-    return list(zip(found.source.to_list(), found.target.to_list(), strict=True))
+    edges = select_edges(open_graph_file(path).edges, InputSettings(**choices))
+    return list(zip(edges.source.to_list(), edges.target.to_list(), strict=True))
 
 
 def written(tmp_path: Path, content: str, name: str = "e.csv") -> Path:
@@ -53,7 +47,7 @@ def test_two_columns_of_any_name_and_no_header(tmp_path):
     assert pairs(written(tmp_path, "1,2\n3,4\n")) == [(1, 2), (3, 4)]
     path = written(tmp_path, "ann,bob\nbob,eve\n")
     assert pairs(path) == [("ann", "bob"), ("bob", "eve")]
-    assert "no header" in read_edge_file(path).notes[0]
+    assert "no header" in open_graph_file(path).notes[0]
     assert pairs(written(tmp_path, "# SNAP\n1\t2\t7\n3\t4\t8\n", "e.txt")) == [(1, 2), (3, 4)]
 
 
@@ -66,30 +60,30 @@ def test_columns_that_are_asked_for(tmp_path):
 
 def test_weights_and_times(tmp_path):
     path = written(tmp_path, "source,target,Weight,date\n1,2,0.5,2020-01-05\n2,3,2,2020-03-01\n3,4,1,\n")
-    found = edges_of(read_edge_file(path).edges)
-    assert found.weight.tolist() == [0.5, 2, 1]
-    assert any("'Weight' is taken as the weight" in note for note in found.notes)
-    assert edges_of(read_edge_file(path).edges, ignore=["Weight"]).weight is None
-    found = edges_of(read_edge_file(path).edges, since="2020-02-01")
-    assert found.source.to_list() == [2]
-    assert found.weight.tolist() == [2]
-    assert (found.read, found.row(0), found.span) == (3, 1, ("2020-03-01", "2020-03-01"))
-    assert any("1 edges have no time" in note for note in found.notes)
-    assert edges_of(read_edge_file(path).edges, until="2020-03-01").source.to_list() == [1]
-    whole = edges_of(read_edge_file(path).edges, time="date")
-    assert whole.source.to_list() == [1, 2, 3]
-    assert whole.span == ("2020-01-05", "2020-03-01")
+    edges = select_edges(open_graph_file(path).edges, InputSettings())
+    assert edges.weight.tolist() == [0.5, 2, 1]
+    assert any("'Weight' is taken as the weight" in note for note in edges.notes)
+    assert select_edges(open_graph_file(path).edges, InputSettings(ignore=("Weight",))).weight is None
+    edges = select_edges(open_graph_file(path).edges, InputSettings(since="2020-02-01"))
+    assert edges.source.to_list() == [2]
+    assert edges.weight.tolist() == [2]
+    assert (edges.num_read, edges.row(0), edges.time_range) == (3, 1, ("2020-03-01", "2020-03-01"))
+    assert any("1 edges have no time" in note for note in edges.notes)
+    assert select_edges(open_graph_file(path).edges, InputSettings(until="2020-03-01")).source.to_list() == [1]
+    timed = select_edges(open_graph_file(path).edges, InputSettings(time="date"))
+    assert timed.source.to_list() == [1, 2, 3]
+    assert timed.time_range == ("2020-01-05", "2020-03-01")
 
 
 def test_times_that_are_numbers():
-    table = Table.of(pl.DataFrame({"u": [1, 2, 3], "v": [2, 3, 4], "t": [10, 20, 30]}), "edges")
-    found = edges_of(table, time="t", since="20", until="30")
-    assert found.source.to_list() == [2]
-    assert found.span == ("20", "20")
+    table = Table.from_frame(pl.DataFrame({"u": [1, 2, 3], "v": [2, 3, 4], "t": [10, 20, 30]}), "edges")
+    edges = select_edges(table, InputSettings(time="t", since="20", until="30"))
+    assert edges.source.to_list() == [2]
+    assert edges.time_range == ("20", "20")
     with pytest.raises(InputError, match="--since: given '2020-01-01', expected a number, as edges has in 't'"):
-        edges_of(table, time="t", since="2020-01-01")
+        select_edges(table, InputSettings(time="t", since="2020-01-01"))
     with pytest.raises(InputError, match="no edge has a 't' from 40 to before the end: they are from 10 to 30"):
-        edges_of(table, time="t", since="40")
+        select_edges(table, InputSettings(time="t", since="40"))
 
 
 @pytest.mark.parametrize(
@@ -132,139 +126,3 @@ def test_mistakes_in_edges_name_file_row_and_column(tmp_path, content, choices, 
     assert str(path) in message
     for word in words:
         assert word in message
-
-
-def test_a_sparse_matrix(tmp_path):
-    matrix = scipy.sparse.csr_matrix(np.array([[0, 2, 0], [2, 0, 0], [0, 0, 0]]))
-    scipy.sparse.save_npz(tmp_path / "a.npz", matrix)
-    assert pairs(tmp_path / "a.npz") == [(0, 1)]
-    file = read_edge_file(tmp_path / "a.npz", directed=True)
-    assert file.edges.read().rows() == [(0, 1, 2.0), (1, 0, 2.0)]
-    assert file.nodes.read().rows() == [(0,), (1,), (2,)]
-
-
-def test_a_torch_geometric_data(tmp_path):
-    x = torch.zeros(4, 10)
-    x[0, 3] = x[0, 7] = x[2, 7] = 1
-    edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-    torch.save(Data(x=x, edge_index=edge_index, y=torch.arange(4)), tmp_path / "d.pt")
-    allowed = set(torch.serialization.get_safe_globals())
-    file = read_edge_file(tmp_path / "d.pt")
-    assert set(torch.serialization.get_safe_globals()) == allowed
-    assert file.edges.read().rows() == [(0, 1), (1, 2)]
-    assert file.nodes.read()["x"].to_list() == [[3, 7], [], [7], []]
-    assert file.labels == ("y",)
-    torch.save(Data(x=2 * x, edge_index=edge_index, edge_weight=torch.arange(4) + 1.0), tmp_path / "d.pt")
-    file = read_edge_file(tmp_path / "d.pt", directed=True)
-    assert file.edges.read()["weight"].to_list() == [1, 2, 3, 4]
-    assert file.nodes.read()["x"][2].to_list() == [{"index": 7, "value": 2.0}]
-    torch.save({"x": torch.rand(4, 2), "edge_index": edge_index}, tmp_path / "d.pt")
-    assert read_edge_file(tmp_path / "d.pt").nodes.read()["x"].dtype == pl.Array(pl.Float32, 2)
-
-
-class Evil:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self):
-        return os.mkdir, (str(self.path),)
-
-
-def test_no_code_in_a_file_is_run(tmp_path):
-    """In a tensor's place, beside a Data, and as a bare pickle."""
-    evil = Evil(tmp_path / "harm")
-    data = Data(edge_index=torch.tensor([[0], [1]]), note=evil)
-    for content in ({"edge_index": evil}, data, [evil]):
-        torch.save(content, tmp_path / "e.pt")
-        with pytest.raises(InputError, match="could run code"):
-            read_edge_file(tmp_path / "e.pt")
-    (tmp_path / "e.pt").write_bytes(pickle.dumps(evil))
-    with pytest.raises(InputError, match="could run code"):
-        read_edge_file(tmp_path / "e.pt")
-    np.savez(tmp_path / "e.npz", format=np.array([evil], dtype=object))
-    with pytest.raises(InputError):
-        read_edge_file(tmp_path / "e.npz")
-    assert not (tmp_path / "harm").exists()
-
-
-@pytest.mark.parametrize("name", ["k.graphml", "k.gml", "k.graphml.gz", "k.gml.gz"])
-def test_networkx_formats_bring_their_nodes(tmp_path, name):
-    graph = nx.DiGraph()
-    graph.add_node("a", age=3, label="A")
-    graph.add_node("b", age=5, label="B")
-    graph.add_edge("a", "b", weight=2.5)
-    if "graphml" in name:
-        nx.write_graphml(graph, tmp_path / name)
-    else:
-        nx.write_gml(nx.relabel_nodes(graph, {"a": "A", "b": "B"}), tmp_path / name)
-    file = read_edge_file(tmp_path / name)
-    ends = ("a", "b") if "graphml" in name else (0, 1)
-    assert file.edges.read().rows() == [(*ends, 2.5)]
-    assert file.nodes.read()["age"].to_list() == [3, 5]
-    assert file.nodes.read()["id"].to_list() == list(ends)
-    assert file.directed
-
-
-def test_attributes_of_any_kind_from_networkx():
-    graph = nx.MultiGraph()
-    graph.add_node(1, id="x", kind={"a"})
-    graph.add_node("two", mixed=3)
-    graph.add_edge(1, "two", source="z")
-    graph.add_edge(1, "two")
-    file = graph_tables(graph)
-    assert file.nodes.read()["id"].to_list() == ["1", "two"]
-    assert file.nodes.read().columns == ["id", "id (attribute)", "kind", "mixed"]
-    assert file.edges.read().rows() == [(1, "two", "z"), (1, "two", None)]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("a.npz", b"rubbish", "is no .npz file"),
-        ("a.pt", b"rubbish", "not a torch_geometric Data"),
-        ("a.gml", b"rubbish", "cannot be read as .gml"),
-        ("a.graphml", b"rubbish", "cannot be read as .graphml"),
-        ("a.npz.gz", b"rubbish", "unpack it first"),
-        ("a.gml", b"", "is empty"),
-        ("a.xyz", b"1", "expected one of .csv"),
-        ("a.csv", None, "no such file"),
-    ],
-)
-def test_graph_files_that_are_none(tmp_path, name, content, words):
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError) as caught:
-        read_edge_file(tmp_path / name)
-    assert words in str(caught.value)
-    assert name in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_matrices_and_data_of_wrong_shape(tmp_path):
-    scipy.sparse.save_npz(tmp_path / "a.npz", scipy.sparse.csr_matrix(np.ones((2, 3))))
-    with pytest.raises(InputError, match="given a 2 × 3 matrix"):
-        read_edge_file(tmp_path / "a.npz")
-    scipy.sparse.save_npz(tmp_path / "a.npz", scipy.sparse.csr_matrix(np.ones((2, 2), dtype=complex)))
-    with pytest.raises(InputError, match="expected numbers"):
-        read_edge_file(tmp_path / "a.npz")
-    np.savez(tmp_path / "a.npz", a=np.ones(2))
-    with pytest.raises(InputError, match="holds a, expected a matrix written by"):
-        read_edge_file(tmp_path / "a.npz")
-    for data, words in (
-        (Data(x=torch.ones(2, 2)), "no edge_index"),
-        (Data(x=torch.ones(2, 2), edge_index=torch.tensor([[0], [5]])), "names node 5, expected 0 to 1"),
-        (torch.ones(3), "holds a Tensor"),
-    ):
-        torch.save(data, tmp_path / "a.pt")
-        with pytest.raises(InputError, match=words):
-            read_edge_file(tmp_path / "a.pt")
-
-
-@pytest.mark.parametrize("name", ["g.txt", "g.csv"])
-def test_letters_are_nodes_if_they_come_again(name, tmp_path):
-    sign = "," if name.endswith("csv") else " "
-    (tmp_path / name).write_text("".join(f"{a}{sign}{b}\n" for a, b in ("ab", "bc", "ca", "dd")))
-    file = read_edge_file(tmp_path / name)
-    assert file.edges.read().height == 4
-    (tmp_path / name).write_text("".join(f"{a}{sign}{b}\n" for a, b in (("u", "v"), ("x", "y"), ("y", "z"))))
-    assert read_edge_file(tmp_path / name).edges.read().height == 2

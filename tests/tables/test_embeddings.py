@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from girl.errors import InputError
-from girl.tables.embeddings import OUTPUTS, as_table, ids_beside, write_embeddings
+from girl.tables.embeddings import OUTPUTS, embedding_table, ids_path, write_embeddings
 
 
 def read(path):
@@ -23,7 +23,7 @@ def read(path):
                 path, separator="," if path.suffix == ".csv" else "\t", schema_overrides={"id": pl.String}
             )
         case ".npy":
-            ids = pl.read_csv(ids_beside(path), schema_overrides={"id": pl.String})["id"]
+            ids = pl.read_csv(ids_path(path), schema_overrides={"id": pl.String})["id"]
             return ids.to_list(), np.load(path)
         case _:
             import anndata
@@ -59,7 +59,7 @@ def test_integer_ids_stay_integers(tmp_path):
 
 
 def test_an_id_column_named_like_a_dimension():
-    assert as_table(pl.Series("e0", [1]), np.zeros((1, 2), np.float32)).columns == ["id", "e0", "e1"]
+    assert embedding_table(pl.Series("e0", [1]), np.zeros((1, 2), np.float32)).columns == ["id", "e0", "e1"]
 
 
 def test_wrong_names_of_files(tmp_path):

@@ -6,17 +6,15 @@ import torch
 
 from girl import datasets
 from girl.graph.graph import Graph
-from girl.tables.export import export_graph
-from girl.tables.user_graph import InputSettings, read_user_graph
-from girl.tables.user_graph_set import read_user_graphs
+from girl.tables import InputSettings, export_graph, read_graph, read_graph_set
 
 
 @pytest.mark.parametrize("name", ["digits", "texas", "cora"])
 def test_what_is_exported_is_read_back_as_the_same_graph(name, mirror, cache, tmp_path):
     dataset = datasets.load(name, cache, mirror)
-    edges, nodes = export_graph(dataset, tmp_path)
+    edges, nodes = export_graph(dataset.data, tmp_path)
     directed = name == "texas"
-    found = read_user_graph(edges, nodes, InputSettings(label="label", directed=directed))
+    found = read_graph(edges, nodes, InputSettings(label="label", directed=directed))
     assert found.counts["duplicate edges"] == 0
     assert found.ids.to_list() == list(range(dataset.data.num_nodes))
     assert found.table["label"].cast(pl.Int64).to_list() == dataset.data.y.tolist()
@@ -32,8 +30,8 @@ def test_what_is_exported_is_read_back_as_the_same_graph(name, mirror, cache, tm
 
 def test_a_set_of_graphs_is_read_back_as_the_same_set(mirror, cache, tmp_path):
     dataset = datasets.load("mutag", cache, mirror)
-    edges, nodes, graphs = export_graph(dataset, tmp_path)
-    found = read_user_graphs(edges, [nodes], graphs, InputSettings(graph="graph", label="label"))
+    edges, nodes, graphs = export_graph(dataset.data, tmp_path)
+    found = read_graph_set(edges, [nodes], graphs, InputSettings(graph="graph", label="label"))
     assert found.ids.to_list() == list(range(188))
     assert found.table["label"].to_list() == dataset.data.y.tolist()
     assert torch.equal(found.data.graph, dataset.data.graph)

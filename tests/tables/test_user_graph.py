@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from girl.errors import InputError
-from girl.tables.encoding import Encoding
-from girl.tables.graph_files import graph_tables
-from girl.tables.user_graph import InputSettings, UserGraph, graph_of_file, read_user_graph, user_graph_of
+from girl.tables import InputSettings, TableEncoder, UserGraph, networkx_tables, read_graph
 
 EDGES = pl.DataFrame({"source": [10, 30, 20, 20, 40, 77], "target": [20, 10, 10, 20, 30, 10]})
 NODES = pl.DataFrame(
@@ -48,7 +46,7 @@ def dense(x: torch.Tensor) -> np.ndarray:
 
 
 def test_odd_input_is_handled_and_counted():
-    graph = user_graph_of(EDGES, NODES, InputSettings(label="label"))
+    graph = read_graph(EDGES, NODES, InputSettings(label="label"))
     assert graph.ids.to_list() == [30, 10, 20, 40, 50, 77]
     assert named_edges(graph) == {(10, 20), (10, 30), (30, 40), (10, 77)}
     counts = graph.counts
@@ -67,113 +65,115 @@ def test_odd_input_is_handled_and_counted():
     assert (counts["number columns"], counts["category columns"]) == (1, 1)
     assert graph.table.height == graph.data.num_nodes == graph.data.x.shape[0] == 6
     assert graph.table["age"].to_list() == [1.0, 2.0, None, 4.0, 9.0, None]
-    assert graph.encoding.names == ["age", "age missing", "team = a", "team = b", "only in edges"]
+    assert graph.encoder.feature_names == ["age", "age missing", "team = a", "team = b", "only in edges"]
     assert graph.data.edge_weight is None
 
 
 def test_labels_are_never_features():
-    assert all("label" not in name for name in user_graph_of(EDGES, NODES, InputSettings(label="label")).encoding.names)
+    assert all(
+        "label" not in name for name in read_graph(EDGES, NODES, InputSettings(label="label")).encoder.feature_names
+    )
     with pytest.raises(InputError, match="--label: 'label' is also asked for as a feature"):
-        user_graph_of(EDGES, NODES, InputSettings(label="label", columns=("label",)))
+        read_graph(EDGES, NODES, InputSettings(label="label", columns=("label",)))
 
 
 def test_directed_edges_and_weights():
     edges = EDGES.with_columns(weight=pl.Series([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]))
-    graph = user_graph_of(edges, None, InputSettings(directed=True))
+    graph = read_graph(edges, None, InputSettings(directed=True))
     assert named_edges(graph) == {(10, 20), (30, 10), (20, 10), (40, 30), (77, 10)}
     assert graph.counts["duplicate edges"] == 0
-    both = user_graph_of(edges)
+    both = read_graph(edges)
     of = dict(zip(map(tuple, both.data.edge_index.T.tolist()), both.data.edge_weight.tolist(), strict=True))
     assert of[0, 1] == 5  # 10-20 and 20-10 are one edge
     assert both.data.edge_weight.dtype == torch.float32
     assert both.counts["weights"] == "weight, 2 to 32"
-    assert user_graph_of(edges, None, InputSettings(ignore=("weight",))).data.edge_weight is None
+    assert read_graph(edges, None, InputSettings(ignore=("weight",))).data.edge_weight is None
 
 
 def test_columns_are_chosen_left_out_and_explained():
     nodes = NODES.with_columns(bio=pl.Series([f"likes many things {k}" for k in range(5)]))
-    graph = user_graph_of(EDGES, nodes, InputSettings(columns=("age",)))
-    assert graph.encoding.columns == ["age"]
-    assert user_graph_of(EDGES, nodes, InputSettings(ignore=("age", "label"))).encoding.columns == ["team"]
-    noted = user_graph_of(EDGES, nodes).notes
+    graph = read_graph(EDGES, nodes, InputSettings(columns=("age",)))
+    assert graph.encoder.columns == ["age"]
+    assert read_graph(EDGES, nodes, InputSettings(ignore=("age", "label"))).encoder.columns == ["team"]
+    noted = read_graph(EDGES, nodes).notes
     assert any("'bio' is left out: text" in note for note in noted)
-    words = user_graph_of(EDGES, nodes, InputSettings(columns=("age",), text=("bio",)))
-    assert words.encoding.columns == ["age", "bio"]
+    words = read_graph(EDGES, nodes, InputSettings(columns=("age",), text=("bio",)))
+    assert words.encoder.columns == ["age", "bio"]
     assert words.data.x.layout == torch.sparse_csr
 
 
 def test_without_features_there_are_none():
     for nodes in (None, NODES.select("id")):
-        graph = user_graph_of(EDGES, nodes)
+        graph = read_graph(EDGES, nodes)
         assert graph.data.x is None
-        assert graph.encoding is None
+        assert graph.encoder is None
         assert graph.counts["features"] == 0
         assert graph.table.height == len(graph.ids) == graph.data.num_nodes
 
 
 def test_ids_of_different_types_meet(tmp_path):
-    text = user_graph_of(EDGES.cast(pl.String), NODES)
-    assert text.ids.equals(user_graph_of(EDGES, NODES).ids)
-    text = user_graph_of(EDGES, NODES.with_columns(pl.col("id").cast(pl.String)))
+    text = read_graph(EDGES.cast(pl.String), NODES)
+    assert text.ids.equals(read_graph(EDGES, NODES).ids)
+    text = read_graph(EDGES, NODES.with_columns(pl.col("id").cast(pl.String)))
     assert text.ids.to_list() == ["30", "10", "20", "40", "50", "77"]
-    mixed = user_graph_of(pl.DataFrame({"u": [1, 2], "v": ["a", "1"]}))
+    mixed = read_graph(pl.DataFrame({"u": [1, 2], "v": ["a", "1"]}))
     assert mixed.ids.to_list() == ["1", "2", "a"]
     assert mixed.counts["edges"] == 2
     paths = files(tmp_path, "source,target\n007,8\n8,9\n", "zip,age\n007,1\n8,2\n")
-    assert read_user_graph(*paths).ids.to_list() == ["007", "8", "9"]
-    far = user_graph_of(pl.DataFrame({"u": [-(2**62), 5], "v": [5, 2**62]}))
+    assert read_graph(*paths).ids.to_list() == ["007", "8", "9"]
+    far = read_graph(pl.DataFrame({"u": [-(2**62), 5], "v": [5, 2**62]}))
     assert far.ids.to_list() == [-(2**62), 5, 2**62]
     assert far.data.edge_index.tolist() == [[0, 1], [1, 2]]
 
 
 def test_the_id_column_is_found_by_what_it_holds():
     nodes = pl.DataFrame({"id": [901, 902, 903], "views": [5, 5, 7], "new_id": [10, 20, 30]})
-    graph = user_graph_of(EDGES, nodes)
+    graph = read_graph(EDGES, nodes)
     assert graph.ids.to_list()[:3] == [10, 20, 30]
     assert any("'new_id'" in note for note in graph.notes)
-    assert user_graph_of(EDGES, nodes.rename({"new_id": "anything"})).ids.to_list()[:3] == [10, 20, 30]
+    assert read_graph(EDGES, nodes.rename({"new_id": "anything"})).ids.to_list()[:3] == [10, 20, 30]
     both = pl.DataFrame({"rank": [10, 20, 30, 40], "id": [40, 30, 20, 10]})
-    assert user_graph_of(EDGES, both).ids.to_list()[:4] == [40, 30, 20, 10]
-    assert user_graph_of(EDGES, both, InputSettings(id="rank")).ids.to_list()[:4] == [10, 20, 30, 40]
+    assert read_graph(EDGES, both).ids.to_list()[:4] == [40, 30, 20, 10]
+    assert read_graph(EDGES, both, InputSettings(id="rank")).ids.to_list()[:4] == [10, 20, 30, 40]
 
 
 def test_features_and_targets_in_two_files(tmp_path):
     """As the MUSAE graphs of SNAP come."""
     edges, targets = files(tmp_path, "id_1,id_2\n0,1\n1,2\n3,0\n", "id,page,target\n2,x,tv\n0,y,tv\n1,z,news\n")
     (tmp_path / "features.json").write_text(json.dumps({"0": [3, 4], "1": [4], "3": [9]}))
-    graph = read_user_graph(edges, [targets, tmp_path / "features.json"], InputSettings(label="target"))
+    graph = read_graph(edges, [targets, tmp_path / "features.json"], InputSettings(label="target"))
     assert graph.ids.to_list() == [2, 0, 1, 3]
     assert graph.table["target"].to_list() == ["tv", "tv", "news", None]
     assert graph.table["features"].to_list() == [None, [3, 4], [4], [9]]
-    assert graph.encoding.names == ["features 3", "features 4", "features 9", "features missing"]
+    assert graph.encoder.feature_names == ["features 3", "features 4", "features 9", "features missing"]
     with pytest.raises(InputError, match="has the column 'page', as a table before has"):
-        read_user_graph(edges, [targets, targets])
-    alone = read_user_graph(edges, tmp_path / "features.json")
+        read_graph(edges, [targets, targets])
+    alone = read_graph(edges, tmp_path / "features.json")
     assert alone.ids.to_list() == [0, 1, 3, 2]
     (tmp_path / "more.csv").write_text("id,age\n1,4\n0,5\n2,x\n3,6\n")
     with pytest.raises(InputError, match=r"more\.csv: row 4, column 'age': 'x' is not a number"):
-        read_user_graph(edges, [targets, tmp_path / "more.csv"])
+        read_graph(edges, [targets, tmp_path / "more.csv"])
 
 
 def test_a_replayed_encoding_gives_the_same_features_and_names_what_differs():
-    graph = user_graph_of(EDGES, NODES, InputSettings(label="label"))
-    encoding = Encoding.from_dict(json.loads(json.dumps(graph.encoding.to_dict())))
-    again = user_graph_of(EDGES, NODES, InputSettings(label="label"), encoding)
+    graph = read_graph(EDGES, NODES, InputSettings(label="label"))
+    encoder = TableEncoder.from_dict(json.loads(json.dumps(graph.encoder.to_dict())))
+    again = read_graph(EDGES, NODES, InputSettings(label="label"), encoder)
     np.testing.assert_array_equal(dense(again.data.x), dense(graph.data.x))
     assert again.counts == graph.counts
-    one = user_graph_of(EDGES, NODES[:1].with_columns(new=pl.lit(3)), InputSettings(label="label"), encoding)
+    one = read_graph(EDGES, NODES[:1].with_columns(new=pl.lit(3)), InputSettings(label="label"), encoder)
     np.testing.assert_array_equal(dense(one.data.x)[0], dense(graph.data.x)[0])
     assert any("not used: new" in note for note in one.notes)
     with pytest.raises(InputError, match="nodes: lacks the column 'age', which the model was trained with"):
-        user_graph_of(EDGES, NODES.drop("age"), InputSettings(), encoding)
+        read_graph(EDGES, NODES.drop("age"), InputSettings(), encoder)
     with pytest.raises(InputError, match="no node table: lacks the columns 'age', 'team'"):
-        user_graph_of(EDGES, None, InputSettings(), encoding)
+        read_graph(EDGES, None, InputSettings(), encoder)
 
 
 @pytest.mark.parametrize(
     ("edges", "nodes", "choices", "words"),
     [
-        ("u,v\n1,2\n", "id,age\n1,3\n1,4\n", {}, ("nodes.csv: row 3, column 'id': the id 1 stands in row 2 already",)),
+        ("u,v\n1,2\n", "id,age\n1,3\n1,4\n", {}, ("nodes.csv: row 3, column 'id': the id 1 is in row 2 already",)),
         ("u,v\n1,2\n", "id,age\n1,3\n,4\n", {}, ("nodes.csv: row 3, column 'id': an id is missing",)),
         ("u,v\n1,2\n", "id,age\n1,3\n2,x\n3,4\n", {}, ("nodes.csv: row 3, column 'age': 'x' is not", "--ignore age")),
         ("u,v\n1,2\n9,1\n", "id\n1\n2\n", {"strict": True}, ("edges.csv: row 3, column 'u': the node 9", "--strict")),
@@ -191,7 +191,7 @@ def test_a_replayed_encoding_gives_the_same_features_and_names_what_differs():
 )  # fmt: skip
 def test_mistakes_name_file_row_column_and_remedy(tmp_path, edges, nodes, choices, words):
     with pytest.raises(InputError) as caught:
-        read_user_graph(*files(tmp_path, edges, nodes), InputSettings(**choices))
+        read_graph(*files(tmp_path, edges, nodes), InputSettings(**choices))
     message = str(caught.value)
     assert "\n" not in message
     for word in words:
@@ -201,12 +201,12 @@ def test_mistakes_name_file_row_column_and_remedy(tmp_path, edges, nodes, choice
 def test_strict_counts_rows_of_the_file_also_when_times_leave_some_out(tmp_path):
     paths = files(tmp_path, "u,v,time\n9,1,1\n1,2,5\n2,9,6\n", "id\n1\n2\n")
     with pytest.raises(InputError, match="row 4, column 'v': the node 9 is not in"):
-        read_user_graph(*paths, InputSettings(strict=True, since="2"))
-    assert read_user_graph(*paths, InputSettings(strict=True, until="6", since="2")).counts["edges of other times"] == 2
+        read_graph(*paths, InputSettings(strict=True, since="2"))
+    assert read_graph(*paths, InputSettings(strict=True, until="6", since="2")).counts["edges of other times"] == 2
 
 
 def test_every_format_of_edges_gives_the_same_graph(tmp_path):
-    reference = named_edges(user_graph_of(EDGES))
+    reference = named_edges(read_graph(EDGES))
     proper = EDGES.cast(pl.String)
     graph = nx.Graph([(str(a), str(b)) for a, b in EDGES.rows()])
     EDGES.write_csv(tmp_path / "e.csv")
@@ -216,7 +216,7 @@ def test_every_format_of_edges_gives_the_same_graph(tmp_path):
     proper.write_parquet(tmp_path / "e.parquet")
     nx.write_graphml(graph, tmp_path / "e.graphml")
     for name in ("e.csv", "e.tsv", "e.txt", "e.jsonl", "e.parquet", "e.graphml"):
-        found = named_edges(read_user_graph(tmp_path / name))
+        found = named_edges(read_graph(tmp_path / name))
         assert {tuple(sorted(map(int, pair))) for pair in found} == reference, name
     places = {10: 0, 20: 1, 30: 2, 40: 3, 77: 4}
     ends = np.array([[places[a], places[b]] for a, b in EDGES.rows()]).T
@@ -226,23 +226,23 @@ def test_every_format_of_edges_gives_the_same_graph(tmp_path):
     torch.save(Data(edge_index=torch.from_numpy(ends), num_nodes=6), tmp_path / "e.pt")
     nx.write_gml(nx.Graph(list(map(tuple, ends.T.tolist()))), tmp_path / "e.gml")
     for name in ("e.npz", "e.pt"):
-        found = read_user_graph(tmp_path / name)
+        found = read_graph(tmp_path / name)
         assert named_edges(found) == renamed
         assert found.counts["isolated nodes"] == 1
-    assert read_user_graph(tmp_path / "e.gml").counts["edges"] == 4
+    assert read_graph(tmp_path / "e.gml").counts["edges"] == 4
 
 
 def test_attributes_in_a_graph_file_are_features_unless_a_table_is_given(tmp_path):
     graph = nx.karate_club_graph()
     nx.write_graphml(graph.to_directed(), tmp_path / "k.graphml")
-    found = read_user_graph(tmp_path / "k.graphml", None, InputSettings(label="club"))
+    found = read_graph(tmp_path / "k.graphml", None, InputSettings(label="club"))
     assert found.counts["edges"] == 78
     assert any("--directed" in note for note in found.notes)
     pl.DataFrame({"id": range(34), "age": range(34)}).write_csv(tmp_path / "n.csv")
-    other = read_user_graph(tmp_path / "k.graphml", tmp_path / "n.csv")
-    assert other.encoding.columns == ["age"]
-    assert any("is not used, since a node table is given" in note for note in other.notes)
-    memory = graph_of_file(graph_tables(graph), InputSettings(label="club"))
+    other = read_graph(tmp_path / "k.graphml", tmp_path / "n.csv")
+    assert other.encoder.columns == ["age"]
+    assert any("are not used, since a node table is given" in note for note in other.notes)
+    memory = read_graph(networkx_tables(graph), None, InputSettings(label="club"))
     assert memory.ids.to_list() == list(range(34))
     assert memory.table["club"].to_list() == [club for _, club in graph.nodes(data="club")]
 
@@ -250,8 +250,8 @@ def test_attributes_in_a_graph_file_are_features_unless_a_table_is_given(tmp_pat
 def test_labels_of_a_torch_geometric_file_are_kept_out_of_the_features(tmp_path):
     edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     torch.save(Data(x=torch.rand(3, 4), edge_index=edge_index, y=torch.tensor([0, 1, 0])), tmp_path / "d.pt")
-    graph = read_user_graph(tmp_path / "d.pt")
-    assert graph.encoding.columns == ["x"]
+    graph = read_graph(tmp_path / "d.pt")
+    assert graph.encoder.columns == ["x"]
     assert graph.table["y"].to_list() == [0, 1, 0]
     assert any("'y' is left out" in note for note in graph.notes)
 
@@ -268,7 +268,7 @@ def test_rubbish_is_a_graph_or_a_line_that_says_why_not(tmp_path_factory, parts)
         for edges, nodes in ((path, None), (_proper(folder), path)):
             said = ""
             try:
-                read_user_graph(edges, nodes)
+                read_graph(edges, nodes)
             except InputError as error:
                 said = str(error)
             assert "\n" not in said
@@ -289,7 +289,7 @@ def test_laws_of_reading(pairs, random):
     edges = pl.DataFrame(pairs, schema=["source", "target"], orient="row")
     ends = sorted({end for pair in pairs for end in pair})
     nodes = pl.DataFrame({"id": [*ends, 99], "age": [float(end % 4) for end in ends] + [7.0]})
-    graph = user_graph_of(edges, nodes)
+    graph = read_graph(edges, nodes)
     x = dict(zip(graph.ids, dense(graph.data.x), strict=True))
     expected = {tuple(sorted(pair)) for pair in pairs if pair[0] != pair[1]}
     assert named_edges(graph) == {tuple(sorted(pair, key=str)) for pair in expected}
@@ -298,21 +298,21 @@ def test_laws_of_reading(pairs, random):
     random.shuffle(order)
     rows = list(range(edges.height))
     random.shuffle(rows)
-    shuffled = user_graph_of(edges[rows], nodes[order])
+    shuffled = read_graph(edges[rows], nodes[order])
     assert shuffled.ids.to_list() == nodes["id"][order].to_list()
     assert named_edges(shuffled) == named_edges(graph)
     assert shuffled.counts == graph.counts
     for node, row in zip(shuffled.ids, dense(shuffled.data.x), strict=True):
         np.testing.assert_allclose(row, x[node], atol=1e-5)
-    assert torch.equal(user_graph_of(edges[rows], nodes).data.edge_index, graph.data.edge_index)
+    assert torch.equal(read_graph(edges[rows], nodes).data.edge_index, graph.data.edge_index)
 
-    doubled = user_graph_of(pl.concat([edges, edges.select(source="target", target="source")]), nodes)
+    doubled = read_graph(pl.concat([edges, edges.select(source="target", target="source")]), nodes)
     assert torch.equal(doubled.data.edge_index, graph.data.edge_index)
     differ = {key for key in graph.counts if graph.counts[key] != doubled.counts[key]}
     assert differ <= {"edges read", "duplicate edges", "self-loops"}
 
     names = {end: f"n{(7 * end + 3) % 101}" for end in [*ends, 99]}
-    renamed = user_graph_of(
+    renamed = read_graph(
         edges.select(pl.all().replace_strict(names, return_dtype=pl.String)),
         nodes.with_columns(pl.col("id").replace_strict(names, return_dtype=pl.String)),
     )

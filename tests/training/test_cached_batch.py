@@ -11,8 +11,9 @@ from girl.training.cached_batch import cached_batch, cached_part
 
 
 @pytest.fixture(autouse=True)
-def all_are_large(monkeypatch):
+def all_are_large(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "MIN_EDGES", 1)
+    monkeypatch.setenv("GIRL_DATA", str(tmp_path))
 
 
 def graph(sparse=False, weighted=False):
@@ -38,45 +39,45 @@ def test_a_cached_batch_equals_a_new_one(tmp_path, monkeypatch, sparse, weighted
         if again:
             monkeypatch.setattr(module, "make_batch", lambda *_: pytest.fail("built again"))
             monkeypatch.setattr(module, "induced_batch", lambda *_: pytest.fail("built again"))
-        batch = cached_batch(data, settings, folder=tmp_path)
+        batch = cached_batch(data, settings)
         assert fingerprint(batch) == fingerprint(expected)
         assert (batch.graph.symmetric, batch.graph.weighted) == (not directed, weighted)
-        assert fingerprint(cached_part(batch, nodes, folder=tmp_path)) == fingerprint(part)
-    assert len(list(tmp_path.iterdir())) == 2
+        assert fingerprint(cached_part(batch, nodes)) == fingerprint(part)
+    assert len(list((tmp_path / "batches").iterdir())) == 2
 
 
 def test_another_graph_or_setting_is_another_file(tmp_path):
     data = graph()
-    cached_batch(data, EncoderSettings(), folder=tmp_path)
-    cached_batch(data, EncoderSettings(hidden=7), folder=tmp_path)  # does not change the batch
-    assert len(list(tmp_path.iterdir())) == 1
-    cached_batch(data, EncoderSettings(normalise="none"), folder=tmp_path)
-    cached_batch(data, EncoderSettings(directed=True), folder=tmp_path)
+    cached_batch(data, EncoderSettings())
+    cached_batch(data, EncoderSettings(hidden=7))  # does not change the batch
+    assert len(list((tmp_path / "batches").iterdir())) == 1
+    cached_batch(data, EncoderSettings(normalise="none"))
+    cached_batch(data, EncoderSettings(directed=True))
     data.x[0, 0] += 1
-    cached_batch(data, EncoderSettings(), folder=tmp_path)
-    assert len(list(tmp_path.iterdir())) == 4
+    cached_batch(data, EncoderSettings())
+    assert len(list((tmp_path / "batches").iterdir())) == 4
 
 
 def test_a_damaged_file_is_made_again(tmp_path):
     data = graph()
-    expected = fingerprint(cached_batch(data, EncoderSettings(), folder=tmp_path))
-    (path,) = tmp_path.iterdir()
+    expected = fingerprint(cached_batch(data, EncoderSettings()))
+    (path,) = (tmp_path / "batches").iterdir()
     for damage in (b"", path.read_bytes()[:-9], b"something else"):
         path.write_bytes(damage)
         with pytest.warns(UserWarning, match="made again"):
-            assert fingerprint(cached_batch(data, EncoderSettings(), folder=tmp_path)) == expected
-        assert fingerprint(cached_batch(data, EncoderSettings(), folder=tmp_path)) == expected
+            assert fingerprint(cached_batch(data, EncoderSettings())) == expected
+        assert fingerprint(cached_batch(data, EncoderSettings())) == expected
 
 
 def test_a_batch_that_cannot_be_cached_is_used_all_the_same(tmp_path):
-    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "batches").write_text("in the way")
     with pytest.warns(UserWarning, match="could not be cached"):
-        batch = cached_batch(graph(), EncoderSettings(), folder=tmp_path / "file" / "folder")
+        batch = cached_batch(graph(), EncoderSettings())
     assert fingerprint(batch) == fingerprint(make_batch(graph(), EncoderSettings()))
 
 
 def test_small_graphs_are_not_cached(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MIN_EDGES", 1000)
-    whole = cached_batch(graph(), EncoderSettings(), folder=tmp_path)
-    cached_part(whole, torch.arange(9), folder=tmp_path)
-    assert not list(tmp_path.iterdir())
+    whole = cached_batch(graph(), EncoderSettings())
+    cached_part(whole, torch.arange(9))
+    assert not (tmp_path / "batches").exists()

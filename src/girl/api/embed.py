@@ -26,17 +26,21 @@ from girl.methods.base import Batch
 from girl.nn.encoder import shared
 from girl.reporting.page import write_report
 from girl.reporting.run_report import report_data_from_memory, save_report_inputs
-from girl.tables.embeddings import as_table, check_output, write_embeddings
-from girl.tables.encoding import Encoding
-from girl.tables.user_graph import InputSettings, UserGraph, read_user_graph, user_graph_of
-from girl.tables.user_graph_set import read_user_graphs, user_graphs_of
+from girl.tables import (
+    InputSettings,
+    Source,
+    TableEncoder,
+    UserGraph,
+    check_output,
+    embedding_table,
+    read_graph,
+    read_graph_set,
+    write_embeddings,
+)
 from girl.training.batch import make_batch
 from girl.training.context import Context, Resume, open_context
 from girl.training.recipe import Recipe, find_recipe
 from girl.training.run import Run, load_run, pretrain, save_run
-
-#: A table, or the file that it is in.
-Source = Path | str | pl.DataFrame
 
 #: Width of the encoder for a user's graph: half a kilobyte for each node. The recipes of the tables are wider.
 HIDDEN = 128
@@ -65,7 +69,7 @@ class Embedded:
 
     def table(self) -> pl.DataFrame:
         """The id and a column for each dimension."""
-        return as_table(self.ids, self.vectors)
+        return embedding_table(self.ids, self.vectors)
 
 
 def recipe_for(nodes: int) -> Recipe:
@@ -87,7 +91,7 @@ def embed(
     out: Path | str | None = None,
     folder: Path | str | None = None,
     model: Path | str | None = None,
-    settings: InputSettings | None = None,
+    settings: InputSettings | dict[str, Any] | None = None,
     structure: Structure = "auto",
     recipe: str | Recipe = "auto",
     options: dict[str, Any] | None = None,
@@ -109,7 +113,7 @@ def embed(
         out: file for the embeddings; its suffix is the format.
         folder: the run's folder (model, config, history, report); nothing is written without it.
         model: folder of an earlier run, whose model is used instead of training one.
-        settings: which columns are what.
+        settings: which columns are what, by the names of the command's options: ``{"label": "team", "since": "2020"}``.
         structure: columns computed from the graph itself: roles (degrees, returning walks), positions (eigenvectors),
             both, none, or auto: both if there are no other features. For a set of graphs, roles or none.
         recipe: auto (by the size of the graph; for a set, graphs), a shipped recipe, a file or a
@@ -137,7 +141,7 @@ def embed(
         raise InputError("model: given together with settings of a recipe, expected one or the other")
     with open_context(device, console=console_of(verbose), folder=folder, resume=resume) as context:
         with context.phase("reading"):
-            graph = _read(edges, nodes, graphs, settings or InputSettings(), earlier)
+            graph = _read(edges, nodes, graphs, InputSettings.of(settings), earlier)
         with context.phase("features"):
             saved = None if earlier is None else earlier.config["input"]["structure"]
             encoding = None if saved is None else StructureEncoding.from_dict(saved)
@@ -178,7 +182,7 @@ def _train(graph: UserGraph, encoding: StructureEncoding | None, recipe: Recipe,
     """Train on a user's graph. The run's configuration has what is needed to read other graphs in the same way."""
     batch = make_batch(graph.data, recipe.encoder, context.device)
     inputs = {
-        "encoding": None if graph.encoding is None else graph.encoding.to_dict(),
+        "encoding": None if graph.encoder is None else graph.encoder.to_dict(),
         "structure": None if encoding is None else encoding.to_dict(),
         "directed": graph.directed,
     }
@@ -199,34 +203,19 @@ def _read(
             "--graphs: given a table of graphs for one graph; name the column that says which graph a row belongs to "
             "by --graph, or give a folder of graphs"
         )
-    encoding = None
+    encoder = None
     if known is not None:
         settings = replace(settings, directed=known.config["input"]["directed"])
         saved = known.config["input"]["encoding"]
-        encoding = None if saved is None else Encoding.from_dict(saved)
+        encoder = None if saved is None else TableEncoder.from_dict(saved)
         trained, asked = (
             "a set of graphs" if one else "one graph" for one in (known.config["input"].get("graphs", False), several)
         )
         if trained != asked:
             raise InputError(f"model: it was trained on {trained}, given {asked}, expected the same; train on this one")
-    tables = [] if nodes is None else [nodes] if isinstance(nodes, Path | str | pl.DataFrame) else list(nodes)
-    frames = [table for table in tables if isinstance(table, pl.DataFrame)]
-    if isinstance(edges, pl.DataFrame):
-        if len(frames) < len(tables):
-            raise InputError("nodes: given a file for edges in memory, expected tables in memory too")
-        if not several:
-            return user_graph_of(edges, frames, settings, encoding)
-        if not isinstance(graphs, pl.DataFrame | None):
-            raise InputError("graphs: given a file for edges in memory, expected a table in memory too")
-        return user_graphs_of(edges, frames, graphs, settings, encoding)
-    paths = [Path(table) for table in tables if isinstance(table, Path | str)]
-    if len(paths) < len(tables):
-        raise InputError(f"nodes: given a table in memory for edges in {edges}, expected files too")
-    if not several:
-        return read_user_graph(Path(edges), paths, settings, encoding)
-    if isinstance(graphs, pl.DataFrame):
-        raise InputError(f"graphs: given a table in memory for edges in {edges}, expected a file too")
-    return read_user_graphs(Path(edges), paths, None if graphs is None else Path(graphs), settings, encoding)
+    if several:
+        return read_graph_set(edges, nodes, graphs, settings, encoder)
+    return read_graph(edges, nodes, settings, encoder)
 
 
 def with_structure(

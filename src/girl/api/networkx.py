@@ -11,12 +11,15 @@ from torch_geometric.data import Data
 from girl.api.embed import with_structure
 from girl.errors import InputError
 from girl.graph.structure import Structure
-from girl.tables.graph_files import graph_tables
-from girl.tables.user_graph import InputSettings, graph_of_file
+from girl.tables import InputSettings, networkx_tables, read_graph
 
 
 def from_networkx(
-    graph: Any, *, structure: Structure = "auto", like: Data | None = None, settings: InputSettings | None = None
+    graph: Any,
+    *,
+    structure: Structure = "auto",
+    like: Data | None = None,
+    settings: InputSettings | dict[str, Any] | None = None,
 ) -> Data:
     """A networkx graph as a torch_geometric ``Data`` for :class:`girl.GIRL`: node attributes become features.
 
@@ -35,13 +38,13 @@ def from_networkx(
     """
     if not len(graph):
         raise InputError("graph: given no nodes, expected at least one")
-    settings = settings or InputSettings(directed=graph.is_directed())
-    encoding = None if like is None else like.encoding["columns"]
+    settings = InputSettings.of({"directed": graph.is_directed()} if settings is None else settings)
+    encoder = None if like is None else like.encoding["columns"]
     known = None if like is None else like.encoding["structure"]
-    read = graph_of_file(graph_tables(graph), settings, encoding)
+    read = read_graph(networkx_tables(graph), None, settings, encoder)
     found, made = with_structure(read, structure, known, replay=like is not None)
     data: Data = found.data
-    data.encoding = {"columns": found.encoding, "structure": made}
+    data.encoding = {"columns": found.encoder, "structure": made}
     return data
 
 

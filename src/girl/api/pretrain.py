@@ -103,8 +103,8 @@ def _pretrain_dataset(
     check_inductive_protocol(dataset, rule.name, dataset.protocols)
     parts = rule.split(dataset, split)  # also on transductive data: a protocol that the dataset lacks is an error
     with context.phase("building the graph"):
-        graph = cached_batch(dataset.data, recipe.encoder, context.device, processes=processes)
-        part = cached_part(graph, parts.train, processes=processes) if dataset.inductive else graph
+        graph = cached_batch(dataset.data, recipe.encoder, context)
+        part = cached_part(graph, parts.train, context) if dataset.inductive else graph
     graphs = f"{dataset.graphs:,} graphs, " if dataset.graphs else ""
     edges = dataset.data.edge_index.shape[1]
     print_line(context.console, f"{dataset.title}: {graphs}{graph.size:,} nodes, {edges:,} edges")

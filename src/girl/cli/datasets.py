@@ -101,10 +101,10 @@ def export(
         mirror: folder of raw files to copy from; GIRL_MIRROR if not given.
     """
     from girl import datasets as named
-    from girl.tables.export import export_graph
+    from girl.tables import export_graph
 
     found = named.load(name, data_root, mirror)
-    edges, nodes, *graphs = export_graph(found, out or Path(found.name))
+    edges, nodes, *graphs = export_graph(found.data, out or Path(found.name))
     _say(found)
     more = "".join(f" --graph graph --graphs {path}" for path in graphs)
     say(f"next: girl embed {edges} --nodes {nodes}{more} --label label")

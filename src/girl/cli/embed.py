@@ -75,7 +75,7 @@ def embed(
         train: settings of the training that do.
     """
     from girl.api.embed import embed as embed_graph
-    from girl.tables.user_graph import InputSettings
+    from girl.tables import InputSettings
 
     folder = run or Path("runs") / (edges.name or edges.resolve().name).split(".")[0]
     values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in given(reading).items()}

@@ -14,7 +14,7 @@ from girl.errors import InputError
 from girl.methods.girl import GIRLSettings
 from girl.nn.classifier import ClassifierSettings
 from girl.nn.encoder import EncoderSettings
-from girl.tables.user_graph import InputSettings
+from girl.tables import InputSettings
 from girl.training.state import TrainSettings
 from girl.training.supervised import TRAINING as TRAINING_OF_LABELS
 from girl.training.supervised import RegularizerSettings

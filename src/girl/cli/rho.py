@@ -40,7 +40,7 @@ def rho(
         as_json: print one JSON object instead of a table.
     """
     from girl.kernel.estimate import estimate
-    from girl.tables.matrix import read_matrix
+    from girl.tables import read_matrix
 
     samples, targets = read_matrix(x, x_columns), read_matrix(y, y_columns)
     try:

@@ -20,8 +20,7 @@ from girl.evaluation.quality import Quality
 from girl.files import replacing, write_json
 from girl.methods.base import Batch
 from girl.reporting.report_data import ReportData
-from girl.tables.embeddings import read_embeddings
-from girl.tables.user_graph import UserGraph
+from girl.tables import UserGraph, read_embeddings
 from girl.training.run import Run
 
 #: Files that a run of a user's graph holds for its report, beside the model.

@@ -1,4 +1,4 @@
-"""Node tables: which column holds the ids, several tables as one, and ids as numbers from 0."""
+"""Node tables joined and matched to the edges: which column holds the ids, and the position of every id."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ import polars as pl
 from numpy.typing import NDArray
 
 from girl.errors import InputError
+from girl.tables.cells import CellError
+from girl.tables.column_names import IDS, simple_name
 from girl.tables.edges import Edges
-from girl.tables.table import Table, listed
-from girl.tables.text import plain
-from girl.tables.values import CellError, shown
+from girl.tables.messages import listed, shown
+from girl.tables.table import Table
 
-#: Usual names of an id column, in small letters and digits, the most telling first.
-IDS = ("id", "nodeid", "node", "nodes", "uid", "userid", "newid", "name", "key", "index", "idx", "column1")
+#: A column with a usual name is preferred if it has this fraction of the best column's matches with the edges.
+_PREFER = 0.5
+#: A column without a usual name must share this fraction of ids with the edges: ages look like ids, too.
+_REQUIRE = 0.8
 
-#: Share of the best column's matches with the edges from which a usual name decides.
-_ENOUGH = 0.5
-#: Share of ids that a column of another name must have in common with the edges: ages look like ids, too.
-_MOST = 0.8
-
-#: Numbers from the least id to the greatest that a table of places may have.
-_SPAN = 1 << 25
+#: Largest range of integer ids for which a lookup array is used.
+_MAX_RANGE = 1 << 25
 
 
 @dataclass(frozen=True)
 class NodeTable:
-    """Everything that tables say about nodes, and all ids in one type."""
+    """The nodes of a graph and the node tables' columns."""
 
+    ids: pl.Series
+    """Ids of the n nodes, Int64 or String: those of the tables in their order, then those only in edges, sorted."""
+    source: NDArray[np.int64]
+    """Position in ``ids`` of each edge's source."""
+    target: NDArray[np.int64]
     frame: pl.DataFrame
-    ids: pl.Series | None
-    """Of the rows of ``frame``."""
-    source: pl.Series
-    target: pl.Series
+    """All columns of the tables; its rows are the first of ``ids``."""
     tables: list[Table] = field(default_factory=list)
     rows: list[pl.Series | None] = field(default_factory=list)
-    """For each table, its row for each row of ``frame``; None: the same."""
+    """For each table, its row for each row of ``frame``; None if they are the same."""
     id_columns: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """Of the files, for messages."""
+        """The files' names, for messages."""
         return ", ".join(table.name for table in self.tables) or "no node table"
 
     def located(self, error: CellError, remedy: str = "") -> InputError:
-        """The error with the cell's place in its file."""
+        """The same error with the cell's file and line."""
         for table, rows in zip(self.tables, self.rows, strict=True):
             if error.column in table.columns:
                 row = error.row if rows is None else rows[error.row]
@@ -56,140 +56,122 @@ class NodeTable:
         return error
 
 
-def node_table(tables: Sequence[Table], edges: Edges, id_column: str | None = None) -> NodeTable:
-    """The tables as one, matched to the ends of the edges."""
-    if not tables:
-        source, target = alike([edges.source, edges.target])
-        return NodeTable(pl.DataFrame(), None, source, target)
-    known = _distinct([edges.source, edges.target], pl.String())
+def match_nodes(tables: Sequence[Table], edges: Edges, id_column: str | None = None) -> NodeTable:
+    """The node tables joined by id, and the ends of the edges as positions among all ids."""
+    edge_ids = _unique([edges.source, edges.target], pl.String()) if tables else pl.Series(dtype=pl.String)
     notes: list[str] = []
     chosen: list[str] = []
-    columns: list[pl.Series] = []
+    table_ids: list[pl.Series] = []
     for table in tables:
-        name, guess = _choose_id(table, known, id_column)
-        notes += guess
-        chosen.append(name)
-        columns.append(unique_ids(table, name))
-        _check_met(table, name, columns[-1], known, edges)
-    *columns, source, target = alike([*columns, edges.source, edges.target])
-    if len(tables) == 1:
-        return NodeTable(tables[0].read(), columns[0], source, target, list(tables), [None], chosen, notes)
-    frame, ids, rows = _joined(tables, chosen, columns)
-    return NodeTable(frame, ids, source, target, list(tables), rows, chosen, notes)
-
-
-def index_of(nodes: NodeTable) -> tuple[pl.Series, NDArray[np.int64], NDArray[np.int64]]:
-    """All ids, and the ends of edges as their places: the tables' in order, then those only in edges, sorted."""
-    ends = _distinct([nodes.source, nodes.target], nodes.source.dtype)
-    if nodes.ids is None:
+        column, note = _choose_id_column(table, edge_ids, id_column)
+        ids = table.unique_ids(column)
+        if not bool(ids.cast(pl.String).is_in(edge_ids.implode()).any()):
+            raise InputError(
+                f"{table.name}: no id of column {column!r}, such as {shown(ids[0])}, is an end of an edge in "
+                f"{edges.table.name}, such as {shown(edges.source[0])}; choose the id column by --id, or check that "
+                "the files belong together"
+            )
+        notes += note
+        chosen.append(column)
+        table_ids.append(ids)
+    *table_ids, source, target = to_common_type([*table_ids, edges.source, edges.target])
+    frame, rows = pl.DataFrame(), list[pl.Series | None]()
+    ends = _unique([source, target], source.dtype)
+    if not tables:
         ids = ends.sort()
     else:
-        table = nodes.ids.rename("id")
-        ids = pl.concat([table, ends.filter(~ends.is_in(table.implode())).sort()])
-    return ids, _places(nodes.source, ids), _places(nodes.target, ids)
+        ids = pl.concat([column.rename("id") for column in table_ids])
+        ids = ids.unique(maintain_order=True) if len(tables) > 1 else ids
+        frame, rows = _join(tables, chosen, table_ids, ids)
+        ids = pl.concat([ids, ends.filter(~ends.is_in(ids.implode())).sort()])
+    positions = _positions(source, ids), _positions(target, ids)
+    return NodeTable(ids, *positions, frame, list(tables), rows, chosen, notes)
 
 
-def _distinct(columns: Sequence[pl.Series], kind: pl.DataType) -> pl.Series:
-    """All ids that occur. Each column is cut down first: to compare millions of texts would take longer."""
-    return pl.concat([column.unique().cast(kind).rename("id") for column in columns]).unique()
-
-
-def _places(column: pl.Series, ids: pl.Series) -> NDArray[np.int64]:
-    """Where in ``ids`` each id stands."""
-    if ids.dtype == pl.Int64:
-        values = ids.to_numpy()
-        low, high = int(values.min()), int(values.max())
-        if high - low < max(_SPAN, 4 * len(ids)):  # a table of all numbers between is small and much faster
-            places = np.zeros(high - low + 1, dtype=np.int32 if len(ids) < 2**31 else np.int64)
-            places[values - low] = np.arange(len(ids))
-            return places[column.to_numpy() - low]
-    known = pl.DataFrame({"id": ids, "place": np.arange(len(ids))})
-    return column.rename("id").to_frame().join(known, on="id", how="left", maintain_order="left")["place"].to_numpy()
-
-
-def alike(columns: Sequence[pl.Series]) -> list[pl.Series]:
-    """Ids of one type: that of the first, if all can be written so; else text."""
+def to_common_type(columns: Sequence[pl.Series]) -> list[pl.Series]:
+    """Ids of one type: integers if the first are and all others can be written as such, else text."""
     if len({column.dtype for column in columns}) == 1:
         return list(columns)
     if columns[0].dtype == pl.Int64:
-        numbers = [column.cast(pl.Int64, strict=False) for column in columns]
-        if all(n.cast(pl.String).equals(c.cast(pl.String)) for n, c in zip(numbers, columns, strict=True)):
-            return numbers
+        integers = [column.cast(pl.Int64, strict=False) for column in columns]
+        if all(i.cast(pl.String).equals(c.cast(pl.String)) for i, c in zip(integers, columns, strict=True)):
+            return integers
     return [column.cast(pl.String) for column in columns]
 
 
-def _choose_id(table: Table, known: pl.Series, asked: str | None) -> tuple[str, list[str]]:
-    """The id column: asked for, or that which has the ids of the edges; a usual name decides among several."""
-    if asked is not None and asked in table.columns:
-        return asked, []
-    usual = sorted((c for c in table.columns if plain(c) in IDS), key=lambda c: IDS.index(plain(c)))
-    met = {column: _met(table, column, known) for column in usual}
-    if max(met.values(), default=0) < _ENOUGH:
-        others = {column: _met(table, column, known) for column in table.columns if column not in met}
-        met |= {column: share for column, share in others.items() if share >= _MOST}
-    best = max(met, key=lambda column: met[column], default=None)
-    if best is None or not met[best]:
-        if usual:  # the check of what it holds says more
+def _unique(columns: Sequence[pl.Series], kind: pl.DataType) -> pl.Series:
+    """All ids that occur. Each column is reduced first: casting and comparing millions of texts is slower."""
+    return pl.concat([column.unique().cast(kind).rename("id") for column in columns]).unique()
+
+
+def _positions(column: pl.Series, ids: pl.Series) -> NDArray[np.int64]:
+    """The position in ``ids`` of each id."""
+    if ids.dtype == pl.Int64:
+        values = ids.to_numpy()
+        low, high = int(values.min()), int(values.max())
+        if high - low < max(_MAX_RANGE, 4 * len(ids)):  # an array over the whole range is small and much faster
+            lookup = np.zeros(high - low + 1, dtype=np.int32 if len(ids) < 2**31 else np.int64)
+            lookup[values - low] = np.arange(len(ids))
+            return lookup[column.to_numpy() - low]
+    return _row_of_id(ids, column).to_numpy()
+
+
+def _row_of_id(ids: pl.Series, wanted: pl.Series) -> pl.Series:
+    """The row in ``ids`` of each wanted id; null if it is missing."""
+    rows = pl.DataFrame({"id": ids, "row": np.arange(len(ids))})
+    return wanted.rename("id").to_frame().join(rows, on="id", how="left", maintain_order="left")["row"]
+
+
+def _choose_id_column(table: Table, edge_ids: pl.Series, id_column: str | None) -> tuple[str, list[str]]:
+    """``id_column``, or the one that shares most ids with the edges, where usual names are preferred; and a note."""
+    if id_column is not None and id_column in table.columns:
+        return id_column, []
+    usual = [column for column in table.columns if simple_name(column) in IDS]
+    usual.sort(key=lambda column: IDS.index(simple_name(column)))
+    matches = {column: _fraction_in_edges(table, column, edge_ids) for column in usual}
+    if max(matches.values(), default=0) < _PREFER:
+        others = {name: _fraction_in_edges(table, name, edge_ids) for name in table.columns if name not in matches}
+        matches |= {column: fraction for column, fraction in others.items() if fraction >= _REQUIRE}
+    best = max(matches, key=lambda column: matches[column], default=None)
+    if best is None or not matches[best]:
+        if usual:  # the check of its ids gives a better message
             return usual[0], []
         raise InputError(
-            f"{table.name}: no column has the ids of the edges, such as {shown(known.sort()[0])}; its columns are "
+            f"{table.name}: no column has the ids of the edges, such as {shown(edge_ids.sort()[0])}; its columns are "
             f"{listed(table.columns)}; choose the right one by --id, or check that the files belong together"
         )
-    named = next((column for column in usual if met[column] >= _ENOUGH * met[best]), best)
-    return named, [f"The ids of nodes are the column {named!r} of {table.name}."]
+    column = next((column for column in usual if matches[column] >= _PREFER * matches[best]), best)
+    return column, [f"The ids of nodes are the column {column!r} of {table.name}."]
 
 
-def _met(table: Table, column: str, known: pl.Series) -> float:
-    """The share of ids that a column has in common with the edges; none if it often repeats one."""
+def _fraction_in_edges(table: Table, column: str, edge_ids: pl.Series) -> float:
+    """The fraction of ids that a column has in common with the edges; 0 if it repeats ids often."""
     try:
-        found = table.load_ids(column).drop_nulls().cast(pl.String)
+        ids = table.load_ids(column).drop_nulls().cast(pl.String)
     except InputError:
         return 0
-    unique = found.unique()
-    # One id twice is a mistake to be told; a column of two names for everybody is no column of ids.
-    if len(unique) <= len(found) / 2:
+    unique = ids.unique()
+    # An id that occurs twice is a mistake to report; a column where most do is no id column.
+    if len(unique) <= len(ids) / 2:
         return 0
-    return int(unique.is_in(known.implode()).sum()) / min(len(unique), len(known))
+    return int(unique.is_in(edge_ids.implode()).sum()) / min(len(unique), len(edge_ids))
 
 
-def unique_ids(table: Table, column: str) -> pl.Series:
-    """The column as ids, each of which stands there once."""
-    found = table.ids(column)
-    repeats = (~found.is_first_distinct()).arg_true()
-    if len(repeats):
-        row = int(repeats[0])
-        first = int((found == found[row]).arg_true()[0])
-        raise table.error(
-            row, column, f"the id {found[row]!r} stands in row {table.line(first)} already; keep one of them"
-        )
-    return found
-
-
-def _check_met(table: Table, column: str, found: pl.Series, known: pl.Series, edges: Edges) -> None:
-    if not bool(found.cast(pl.String).is_in(known.implode()).any()):
-        raise InputError(
-            f"{table.name}: no id of column {column!r}, such as {shown(found[0])}, is an end of an edge in "
-            f"{edges.table.name}, such as {shown(edges.source[0])}; choose the id column by --id, or check that the "
-            "files belong together"
-        )
-
-
-def _joined(
-    tables: Sequence[Table], chosen: Sequence[str], columns: Sequence[pl.Series]
-) -> tuple[pl.DataFrame, pl.Series, list[pl.Series | None]]:
-    """Tables side by side: rows in the order of the first, then those that only the next have."""
-    ids = pl.concat([column.rename("id") for column in columns]).unique(maintain_order=True)
-    parts: list[pl.DataFrame] = []
+def _join(
+    tables: Sequence[Table], chosen: Sequence[str], table_ids: Sequence[pl.Series], ids: pl.Series
+) -> tuple[pl.DataFrame, list[pl.Series | None]]:
+    """The tables side by side, a row for each of ``ids``, and the row of each table that it comes from."""
+    if len(tables) == 1:
+        return tables[0].read(), [None]
+    frames: list[pl.DataFrame] = []
     rows: list[pl.Series | None] = []
-    for table, name, column in zip(tables, chosen, columns, strict=True):
-        part = table.read()
-        if parts:
-            part = part.drop(name)
-        twice = [name for name in part.columns for before in parts if name in before.columns]
-        if twice:
-            raise InputError(f"{table.name}: has the column {twice[0]!r}, as a table before has; rename one of them")
-        places = pl.DataFrame({"id": column.rename("id"), "row": np.arange(part.height)})
-        row = ids.to_frame().join(places, on="id", how="left", maintain_order="left")["row"]
-        rows.append(row)
-        parts.append(part.select(pl.all().gather(row)))
-    return pl.concat(parts, how="horizontal"), ids, rows
+    for table, id_column, column in zip(tables, chosen, table_ids, strict=True):
+        frame = table.read()
+        if frames:
+            frame = frame.drop(id_column)
+        repeated = [name for name in frame.columns for before in frames if name in before.columns]
+        if repeated:
+            raise InputError(f"{table.name}: has the column {repeated[0]!r}, as a table before has; rename one of them")
+        rows.append(_row_of_id(column, ids))
+        frames.append(frame.select(pl.all().gather(rows[-1])))
+    return pl.concat(frames, how="horizontal"), rows

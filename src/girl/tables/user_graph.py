@@ -1,10 +1,11 @@
-"""A user's own graph: files of edges and nodes as the one thing that can be trained on, counted and explained."""
+"""A user's graph: the tables of its edges and nodes as one object to train on, with a summary of what was read."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -16,69 +17,39 @@ from torch_geometric.data import Data
 
 from girl.errors import InputError
 from girl.graph.compact import compact
-from girl.tables.edges import Edges, edges_of, read_edge_file
-from girl.tables.encoding import Encoding
-from girl.tables.graph_files import GraphFile
-from girl.tables.node_table import IDS, NodeTable, index_of, node_table
-from girl.tables.table import Table, listed, open_table
-from girl.tables.values import CellError
+from girl.tables.cells import CellError
+from girl.tables.edges import Edges, select_edges
+from girl.tables.graph_files import GraphTables
+from girl.tables.messages import listed
+from girl.tables.node_table import NodeTable, match_nodes
+from girl.tables.settings import InputSettings
+from girl.tables.sources import Source, open_graph
+from girl.tables.table_encoder import TableEncoder
 
-
-@dataclass(frozen=True)
-class InputSettings:
-    """How files are read as a graph."""
-
-    source: str | None = None
-    """Column where edges begin; guessed from usual names if not given."""
-    target: str | None = None
-    """Column where edges end; guessed from usual names if not given."""
-    weight: str | None = None
-    """Column of edge weights, which are positive; a column called weight if not given."""
-    time: str | None = None
-    """Column of the edges' times, numbers or dates."""
-    since: str | None = None
-    """Edges before this time are left out."""
-    until: str | None = None
-    """Edges at or after this time are left out."""
-    directed: bool = False
-    """Whether an edge leads from its source to its target only."""
-    id: str | None = None
-    """Column of the node table with the ids; guessed from usual names and from the ids of the edges if not given."""
-    graph: str | None = None
-    """Column of the edges, of the node table or of both that says which graph a row belongs to: a set of graphs."""
-    label: str | None = None
-    """Column of the node table (or of the table of graphs) that the report compares with; never trained on."""
-    columns: tuple[str, ...] = ()
-    """Columns of the node table that become features; all that can if none are given."""
-    ignore: tuple[str, ...] = ()
-    """Columns that are not used."""
-    text: tuple[str, ...] = ()
-    """Columns of the node table whose words become features."""
-    strict: bool = False
-    """Whether an edge to a node that the node table lacks is an error, or a graph that the table of graphs lacks."""
+#: What a summary shows, in order.
+Counts: TypeAlias = dict[str, int | float | str]
 
 
 @dataclass(frozen=True)
 class UserGraph:
-    """A graph, or a set of graphs, with everything that its files say."""
+    """A graph, or a set of graphs, that was read from a user's files or frames."""
 
     ids: pl.Series
-    """Ids of the n nodes as given, integers or text, named as the table's column. Nodes of the node table come first,
-    in its order, then all others, sorted. For a set of graphs: the ids of the graphs."""
+    """Ids of the n nodes as given, integers or text, named as in the node table: first those of the node table in its
+    order, then all others, sorted. For a set of graphs: the ids of the graphs."""
     data: Data
-    """``x`` (n × d, CSR or dense; None without features), ``edge_index`` (2 × m, each edge once, no loops),
-    ``edge_weight`` (m; None without weights); of a set, also ``graph`` (n, sorted) and ``graphs``, their number."""
+    """``x`` (n × d, CSR or dense; None without features), ``edge_index`` (2 × m, each edge once, no self-loops),
+    ``edge_weight`` (m; None without weights); for a set, also ``graph`` (n, sorted) and ``graphs``, their number."""
     table: pl.DataFrame
-    """What is known of each of the ids: the node table as read, or that of graphs; null for those that it lacks."""
+    """A row for each id: the node table, or the table of graphs; null for ids that it lacks."""
     label: str | None
-    """The table's column of labels."""
+    """The column of ``table`` with labels."""
     directed: bool
-    encoding: Encoding | None
-    """How ``x`` was made; None without features."""
-    counts: dict[str, int | float | str]
-    """What a summary shows, in order."""
+    encoder: TableEncoder | None
+    """The fitted encoder that made ``x``; None without features."""
+    counts: Counts
     notes: list[str]
-    """What a person should know: guesses made, columns left out and why."""
+    """What the user should know: guesses, and columns that were left out and why."""
 
     @property
     def is_set(self) -> bool:
@@ -86,171 +57,122 @@ class UserGraph:
         return "graph" in self.data
 
 
-def read_user_graph(
-    edges: Path,
-    nodes: Path | Sequence[Path] | None = None,
-    settings: InputSettings = InputSettings(),  # noqa: B008 (frozen)
-    encoding: Encoding | None = None,
+def read_graph(
+    edges: Source | GraphTables,
+    nodes: Source | Sequence[Source] | None = None,
+    settings: InputSettings | None = None,
+    encoder: TableEncoder | None = None,
 ) -> UserGraph:
-    """The graph in files.
+    """Read one graph.
 
     Args:
-        edges: .csv, .tsv, .txt, JSON lines (all also with .gz), .parquet, .npz, .pt, .graphml or .gml.
-        nodes: a table with an id column, or several of the same nodes, such as features.json and target.csv.
-        settings: how they are read.
-        encoding: of a saved model, replayed instead of fitted.
+        edges: a frame, or a file: .csv, .tsv, .txt, JSON lines (all also with .gz), .parquet, .npz, .pt, .graphml or
+            .gml; or the result of :func:`~girl.tables.graph_files.networkx_tables`.
+        nodes: a frame or file with an id column, or several for the same nodes, such as features.json and target.csv.
+        settings: which columns are used, and how.
+        encoder: the fitted encoder of a saved model; a new one is fitted if None.
     """
-    paths = [] if nodes is None else [nodes] if isinstance(nodes, Path) else list(nodes)
-    tables = [open_table(path, IDS) for path in paths]  # quick, unlike the edges: its mistakes come first
-    return build(read_edge_file(edges, settings.directed), tables, settings, encoding).graph
+    settings = settings or InputSettings()
+    return build_graph(open_graph(edges, nodes, settings), settings, encoder)[0]
 
 
-def user_graph_of(
-    edges: pl.DataFrame,
-    nodes: pl.DataFrame | Sequence[pl.DataFrame] | None = None,
-    settings: InputSettings = InputSettings(),  # noqa: B008 (frozen)
-    encoding: Encoding | None = None,
-) -> UserGraph:
-    """The graph in tables, as :func:`read_user_graph`."""
-    frames = [] if nodes is None else [nodes] if isinstance(nodes, pl.DataFrame) else list(nodes)
-    return build(GraphFile(Table.of(edges, "edges")), tables_of(frames), settings, encoding).graph
-
-
-def tables_of(frames: Sequence[pl.DataFrame]) -> list[Table]:
-    """Node tables in memory, named as they are given to :func:`girl.embed`."""
-    names = ["nodes"] if len(frames) == 1 else [f"nodes[{index}]" for index in range(len(frames))]
-    return [Table.of(frame, name) for frame, name in zip(frames, names, strict=True)]
-
-
-def graph_of_file(
-    file: GraphFile,
-    settings: InputSettings = InputSettings(),  # noqa: B008 (frozen)
-    encoding: Encoding | None = None,
-) -> UserGraph:
-    """The graph in a file that holds both edges and nodes (see :func:`~girl.tables.graph_files.graph_tables`)."""
-    return build(file, [], settings, encoding).graph
-
-
-@dataclass(frozen=True)
-class Built:
-    """A graph beside the tables that it was made of."""
-
-    graph: UserGraph
-    edges: Edges
-    nodes: NodeTable
-    source: NDArray[np.int64]
-    """Where each of ``edges`` begins, as a place among the graph's ids."""
-    target: NDArray[np.int64]
-
-
-def build(file: GraphFile, tables: list[Table], settings: InputSettings, encoding: Encoding | None = None) -> Built:
-    """The graph in a file and in tables of its nodes, as :func:`read_user_graph` gives it."""
+def build_graph(
+    tables: GraphTables, settings: InputSettings, encoder: TableEncoder | None = None
+) -> tuple[UserGraph, Edges, NodeTable]:
+    """The graph in tables, with its edges and nodes as they were read."""
     s = settings
-    notes = list(file.notes)
-    if tables and file.nodes is not None and len(file.nodes.columns) > 1:
-        notes.append(f"What {file.nodes.name} says about nodes is not used, since a node table is given.")
-    id_column = s.id
-    if not tables and file.nodes is not None:
-        tables, id_column = [file.nodes], s.id or "id"
-    if file.directed and not s.directed:
-        notes.append(f"{file.edges.name} says that edges are directed; they are used both ways unless --directed.")
-    _check_ignored(s, file.edges, tables)
-    edges = edges_of(file.edges, s.source, s.target, s.weight, s.time, s.since, s.until, s.ignore)
-    notes += edges.notes
-    found = node_table(tables, edges, id_column)
-    notes += found.notes
-    if s.strict and tables:
-        _check_strict(edges, found, tables[0])
-    ids, source, target = index_of(found)
-    if found.id_columns:
-        ids = ids.rename(found.id_columns[0])  # embeddings are joined to the table by the name it has there
-    x, encoding, filled = _features(found, s, file.labels, len(ids), encoding, notes)
-    sides = _edge_list(source, target, edges.weight, len(ids), s.directed)
-    data = Data(x=x, edge_index=sides.edge_index, edge_weight=sides.weight, num_nodes=len(ids))
-    counts: dict[str, int | float | str] = {"edge file": file.edges.name}
-    if tables:
-        counts["node file"] = ", ".join(table.name for table in tables)
-    counts |= _node_counts(found, source, target, len(ids)) | _edge_counts(edges, sides)
+    notes = list(tables.notes)
+    if tables.directed and not s.directed:
+        notes.append(f"{tables.edges.name} marks its edges as directed; they are used both ways unless --directed.")
+    _check_columns(tables, s)
+    edges = select_edges(tables.edges, s)
+    nodes = match_nodes(tables.nodes, edges, s.id or tables.id_column)
+    notes += edges.notes + nodes.notes
+    if s.strict and tables.nodes:
+        _check_strict(edges, nodes)
+    n = len(nodes.ids)
+    x, encoder, filled = _encode(nodes, s, tables.labels, encoder, notes)
+    sides = _edge_list(nodes.source, nodes.target, edges.weight, n, s.directed)
+    data = Data(x=x, edge_index=sides.edge_index, edge_weight=sides.weight, num_nodes=n)
+    counts: Counts = {"folder" if tables.files else "edge file": tables.edges.name}
+    if tables.nodes and not (tables.files and tables.id_column):
+        counts["node file"] = nodes.name
+    counts |= _node_counts(nodes) | _edge_counts(edges, sides)
     counts["direction"] = "edges one way" if s.directed else "edges both ways"
-    counts |= _shape_counts(sides, len(ids)) | _feature_counts(encoding, x, filled)
-    table = found.frame if tables else ids.rename("id").to_frame()
-    if table.height < len(ids):
-        table = pl.concat([table, table.clear(len(ids) - table.height)])
-    graph = UserGraph(ids, data, table, s.label, s.directed, encoding, counts, notes)
-    return Built(graph, edges, found, source, target)
+    counts |= _shape_counts(sides, n) | _feature_counts(encoder, x, filled)
+    # The name of the id column is kept, so that embeddings can be joined to the table by it.
+    ids = nodes.ids.rename(nodes.id_columns[0]) if tables.nodes else nodes.ids
+    table = nodes.frame if tables.nodes else ids.to_frame("id")
+    table = pl.concat([table, table.clear(n - table.height)]) if table.height < n else table
+    return UserGraph(ids, data, table, s.label, s.directed, encoder, counts, notes), edges, nodes
 
 
-def _check_ignored(s: InputSettings, edges: Table, tables: Sequence[Table]) -> None:
-    every = [name for table in (*tables, edges) for name in table.columns]
+def _check_columns(tables: GraphTables, s: InputSettings) -> None:
+    every = [name for table in (*tables.nodes, tables.edges) for name in table.columns]
+    first = (*tables.nodes, tables.edges)[0]
     for name in s.ignore:
         if name not in every:
-            where = tables[0] if tables else edges
-            raise InputError(f"{where.name}: has no column {name!r}; {where.nearest(name)}; choose others by --ignore")
+            raise InputError(f"{first.name}: has no column {name!r}; {first.suggest(name)}; choose others by --ignore")
     for option, names in (("--id", s.id), ("--label", s.label), ("--columns", s.columns), ("--text", s.text)):
         for name in [names] if isinstance(names, str) else names or ():
-            if not tables:
+            if not tables.nodes:
                 raise InputError(f"{option}: given {name!r}, but there is no node table; give one by --nodes")
-            if not any(name in table.columns for table in tables):
-                tables[0].check(name, option)
+            if not any(name in table.columns for table in tables.nodes):
+                first.check(name, option)
     if s.label is not None and s.label in (*s.columns, *s.text):
         raise InputError(
             f"--label: {s.label!r} is also asked for as a feature; labels are never trained on, choose one"
         )
 
 
-def _check_strict(edges: Edges, found: NodeTable, table: Table) -> None:
-    assert found.ids is not None
-    for ends, column in ((found.source, edges.source_column), (found.target, edges.target_column)):
-        unknown = (~ends.is_in(found.ids.implode())).arg_true()
-        if len(unknown):
-            place = int(unknown[0])
-            raise edges.table.error(
-                edges.row(place),
+def _check_strict(edges: Edges, nodes: NodeTable) -> None:
+    for ends, column in ((nodes.source, edges.source_column), (nodes.target, edges.target_column)):
+        missing = np.flatnonzero(ends >= nodes.frame.height)
+        if len(missing):
+            node = nodes.ids[int(ends[missing[0]])]
+            raise edges.error(
+                int(missing[0]),
                 column,
-                f"the node {ends[place]!r} is not in {table.name} ({len(unknown):,} such rows); add it there, "
-                "or leave out --strict",
+                f"the node {node!r} is not in {nodes.tables[0].name} ({len(missing):,} such rows); add it there, or "
+                "leave out --strict",
             )
 
 
-def _features(
-    found: NodeTable, s: InputSettings, labels: Sequence[str], nodes: int, encoding: Encoding | None, notes: list[str]
-) -> tuple[torch.Tensor | None, Encoding | None, int]:
-    """X, how it was made, and how many missing values were filled."""
-    absent = nodes - found.frame.height
-    names = [name for name in found.frame.columns if name not in found.id_columns and name != s.label]
-    if encoding is not None:
-        if new := encoding.new_columns([name for name in names if name not in (*s.ignore, *labels)]):
-            notes.append(f"Columns that the model was not trained with are not used: {listed(new)}.")
-        try:
-            matrix, filled = encoding.encode(found.frame, absent)
-        except CellError as error:
-            raise found.located(error) from error
-        except InputError as error:
-            raise InputError(f"{found.name}: {error}") from error
-        return _tensor(matrix), encoding, filled
-    notes += [
-        f"The column {name!r} is left out: labels are kept there by habit; --label {name} compares with them."
-        for name in labels
-        if name in names
-    ]
+def _encode(
+    nodes: NodeTable, s: InputSettings, labels: Sequence[str], encoder: TableEncoder | None, notes: list[str]
+) -> tuple[torch.Tensor | None, TableEncoder | None, int]:
+    """The features, their encoder, and how many missing values were filled."""
+    frame, absent = nodes.frame, len(nodes.ids) - nodes.frame.height
+    names = [name for name in frame.columns if name not in nodes.id_columns and name != s.label]
     usable = [name for name in names if name not in (*s.ignore, *labels)]
     wanted = [name for name in usable if name in (*s.columns, *s.text)] if s.columns else usable
-    if not wanted:
-        return None, None, 0
     try:
-        encoding, matrix, filled = Encoding.fit_apply(found.frame.select(wanted), s.columns, s.text, absent)
+        if encoder is not None:
+            if new := encoder.new_columns(usable):
+                notes.append(f"Columns that the model was not trained with are not used: {listed(new)}.")
+            x, filled = encoder.transform(frame, absent)
+            return _to_tensor(x), encoder, filled
+        notes += [
+            f"The column {name!r} is left out: by convention it holds labels; --label {name} compares with them."
+            for name in labels
+            if name in names
+        ]
+        if not wanted:
+            return None, None, 0
+        fitted, x, filled = TableEncoder.fit_transform(frame.select(wanted), s.columns, s.text, absent)
     except CellError as error:
-        remedy = f"; mend it, leave it empty, or --ignore {error.column}"
-        raise found.located(error, remedy) from error
-    notes += [f"The column {name!r} is left out: {reason}." for name, reason in encoding.skipped.items()]
-    if not encoding.kinds:
+        remedy = "" if encoder else f"; correct it, leave it empty, or --ignore {error.column}"
+        raise nodes.located(error, remedy) from error
+    except InputError as error:
+        raise InputError(f"{nodes.name}: {error}") from error
+    notes += [f"The column {name!r} is left out: {reason}." for name, reason in fitted.skipped.items()]
+    if not fitted.encoders:
         return None, None, 0
-    rest = {name: "not asked for" for name in found.frame.columns if name not in wanted}
-    encoding = Encoding(encoding.kinds, encoding.absent, encoding.scale, {**rest, **encoding.skipped})
-    return _tensor(matrix), encoding, filled
+    skipped = {name: "not asked for" for name in frame.columns if name not in wanted} | fitted.skipped
+    return _to_tensor(x), replace(fitted, skipped=skipped), filled
 
 
-def _tensor(matrix: NDArray[np.float32] | scipy.sparse.csr_matrix) -> torch.Tensor:
+def _to_tensor(matrix: NDArray[np.float32] | scipy.sparse.csr_matrix) -> torch.Tensor:
     return compact(torch.from_numpy(matrix) if isinstance(matrix, np.ndarray) else matrix)
 
 
@@ -284,52 +206,40 @@ def _edge_list(
     return _Sides(torch.from_numpy(edge_index), weights, matrix, loops, len(source) - matrix.nnz)
 
 
-def _node_counts(
-    found: NodeTable, source: NDArray[np.int64], target: NDArray[np.int64], nodes: int
-) -> dict[str, int | float | str]:
-    counts: dict[str, int | float | str] = {"nodes": nodes}
-    if found.ids is not None:
-        touched = np.zeros(nodes, dtype=bool)
-        touched[source] = touched[target] = True
-        counts["nodes only in edges"] = nodes - len(found.ids)
-        counts["nodes only in table"] = nodes - int(touched.sum())
-    return counts
+def _node_counts(nodes: NodeTable) -> Counts:
+    n = len(nodes.ids)
+    if not nodes.tables:
+        return {"nodes": n}
+    has_edge = np.zeros(n, dtype=bool)
+    has_edge[nodes.source] = has_edge[nodes.target] = True
+    return {"nodes": n, "nodes only in edges": n - nodes.frame.height, "nodes only in table": int((~has_edge).sum())}
 
 
-def _edge_counts(edges: Edges, sides: _Sides) -> dict[str, int | float | str]:
-    counts: dict[str, int | float | str] = {"edges read": edges.read}
+def _edge_counts(edges: Edges, sides: _Sides) -> Counts:
+    counts: Counts = {"edges read": edges.num_read}
     if edges.rows is not None:
-        counts["edges of other times"] = edges.read - len(edges.rows)
-    counts |= {
-        "duplicate edges": sides.duplicates,
-        "self-loops": sides.loops,
-        "edges": sides.edge_index.shape[1],
-    }
-    if edges.span is not None:
-        counts["times"] = " to ".join(edges.span)
+        counts["edges of other times"] = edges.num_read - len(edges.rows)
+    counts |= {"duplicate edges": sides.duplicates, "self-loops": sides.loops, "edges": sides.edge_index.shape[1]}
+    if edges.time_range is not None:
+        counts["times"] = " to ".join(edges.time_range)
     if sides.weight is not None and sides.weight.numel():
         counts["weights"] = f"{edges.weight_column}, {float(sides.weight.min()):g} to {float(sides.weight.max()):g}"
     return counts
 
 
-def _shape_counts(sides: _Sides, nodes: int) -> dict[str, int | float | str]:
+def _shape_counts(sides: _Sides, nodes: int) -> Counts:
     degree = np.diff(sides.matrix.indptr) + np.bincount(sides.matrix.indices, minlength=nodes)
-    parts, part = connected_components(sides.matrix, directed=False)
+    components, component = connected_components(sides.matrix, directed=False)
     return {
         "mean degree": round(2 * sides.matrix.nnz / max(nodes, 1), 2),
         "isolated nodes": int((degree == 0).sum()),
-        "components": int(parts),
-        "largest component": int(np.bincount(part).max(initial=0)),
+        "components": int(components),
+        "largest component": int(np.bincount(component).max(initial=0)),
     }
 
 
-def _feature_counts(encoding: Encoding | None, x: torch.Tensor | None, filled: int) -> dict[str, int | float | str]:
-    if encoding is None or x is None:
+def _feature_counts(encoder: TableEncoder | None, x: torch.Tensor | None, filled: int) -> Counts:
+    if encoder is None or x is None:
         return {"features": 0}
-    counts: dict[str, int | float | str] = {"features": x.shape[1]}
-    for kind in encoding.kinds:
-        key = f"{kind.kind} columns"
-        counts[key] = int(counts.get(key, 0)) + 1
-    if filled:
-        counts["missing values filled"] = filled
-    return counts
+    kinds = Counter(f"{column.kind} columns" for column in encoder.encoders)
+    return {"features": x.shape[1], **kinds, **({"missing values filled": filled} if filled else {})}

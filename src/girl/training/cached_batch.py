@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,7 +17,7 @@ from girl.graph.sparse_matrix import Operator
 from girl.methods.base import Batch
 from girl.nn.encoder import EncoderSettings
 from girl.training.batch import induced_batch, make_batch
-from girl.training.distributed import SINGLE_PROCESS, Distributed
+from girl.training.context import Context
 
 #: Graphs of fewer edges are not cached: they are built in a second or two.
 MIN_EDGES = 5_000_000
@@ -27,46 +26,30 @@ MIN_EDGES = 5_000_000
 FORMAT = 2
 
 
-def cached_batch(
-    data: Data,
-    settings: EncoderSettings,
-    device: torch.device | str = "cpu",
-    *,
-    processes: Distributed = SINGLE_PROCESS,
-    folder: Path | None = None,
-) -> Batch:
+def cached_batch(data: Data, settings: EncoderSettings, context: Context | None = None) -> Batch:
     """As :func:`~girl.training.batch.make_batch`; the batch of a large graph is cached, and memory-mapped.
 
-    Args:
-        data: features, edges and, if there is one, ``edge_weight``.
-        settings: the encoder's.
-        device: where the batch is wanted.
-        processes: the processes that want it. The first on each host builds it.
-        folder: the cache, by default ``batches`` in the cache folder. Its files may be deleted at any time.
+    Of several processes on a host, one builds it. The files in ``batches`` below the cache folder may be deleted.
     """
+    context = context or Context()
     edges = 0 if data.edge_index is None else data.edge_index.shape[1]
     if edges < MIN_EDGES or "graph" in data or data.x is None:
-        return make_batch(data, settings, device)
+        return make_batch(data, settings, context.device)
     key = [data.edge_index, data.edge_weight, data.x, settings.directed, settings.normalise]
-    return _cached(key, edges, lambda: make_batch(data, settings), processes, folder).to(device)
+    return _cached(key, edges, lambda: make_batch(data, settings), context).to(context.device)
 
 
-def cached_part(
-    graph: Batch, nodes: Tensor, *, processes: Distributed = SINGLE_PROCESS, folder: Path | None = None
-) -> Batch:
+def cached_part(graph: Batch, nodes: Tensor, context: Context | None = None) -> Batch:
     """As :func:`~girl.training.batch.induced_batch`, cached in the same way."""
     edges = graph.graph.adjacency.values().numel()
     if edges < MIN_EDGES or graph.graphs is not None or graph.x.device.type != "cpu":
         return induced_batch(graph, nodes)
-    return _cached([*_content(graph), nodes], edges, lambda: induced_batch(graph, nodes), processes, folder)
+    return _cached([*_content(graph), nodes], edges, lambda: induced_batch(graph, nodes), context or Context())
 
 
-def _cached(
-    key: list[Any], edges: int, build: Callable[[], Batch], processes: Distributed, folder: Path | None
-) -> Batch:
-    name = f"{edges}-{store.fingerprint(FORMAT, key)}.safetensors"
-    path = (folder or cache_root() / "batches") / name
-    tensors, value = processes.local_main_first(lambda: store.cached(path, lambda: _content(build())))
+def _cached(key: list[Any], edges: int, build: Callable[[], Batch], context: Context) -> Batch:
+    path = cache_root() / "batches" / f"{edges}-{store.fingerprint(FORMAT, key)}.safetensors"
+    tensors, value = context.distributed.local_main_first(lambda: store.cached(path, lambda: _content(build())))
     x = tensors["x"]
     dense = x.layout == torch.strided
     features = Features(dense=x) if dense else Features(sparse=Operator.of(x), offset=tensors.get("offset"))

@@ -7,7 +7,6 @@ import socket
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 from torch import Tensor
 
@@ -16,20 +15,15 @@ from girl.files import cache_root
 from girl.training.distributed import Distributed
 
 
-def shared_tensors(
-    compute: Callable[[], dict[str, Tensor]], processes: Distributed, folder: Path | None = None
-) -> dict[str, Tensor]:
+def shared_tensors(compute: Callable[[], dict[str, Tensor]], processes: Distributed) -> dict[str, Tensor]:
     """The result of ``compute`` on every process, computed once on each host and held in memory once.
 
-    Args:
-        compute: gives the same result on every process.
-        processes: the processes.
-        folder: for the file while processes map it, by default ``shared`` in the cache folder.
+    It would be the same on every process. The file is in ``shared`` below the cache folder until all have mapped it.
     """
     if processes.num_processes == 1:
         return compute()
     name = f"{socket.gethostname()}-{int(processes.broadcast_number(secrets.randbelow(2**52)))}.safetensors"
-    path = (folder or cache_root() / "shared") / name
+    path = cache_root() / "shared" / name
     tensors: dict[str, Tensor] | None = None
     written = 1.0
     try:

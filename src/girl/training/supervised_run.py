@@ -115,17 +115,16 @@ def train_on_split(
         context: device, processes, console, folder, and whether to resume.
     """
     context = context or Context()
-    processes, device = context.distributed, context.device
     split = protocol.split(dataset, index)
-    labels = Labels.of(dataset, split, device)
-    data = cached_batch(dataset.data, recipe.model.encoder, device, processes=processes)
+    labels = Labels.of(dataset, split, context.device)
+    data = cached_batch(dataset.data, recipe.model.encoder, context)
     config = {"dataset": dataset.name, "protocol": protocol.name, "split": index, "stand_in": dataset.stand_in}
     if dataset.inductive:
-        part = cached_part(data, labels.train, processes=processes)
+        part = cached_part(data, labels.train, context)
         run = train_classifier(part, labels.induced(labels.train), recipe, context, config, (data, labels))
     else:
         run = train_classifier(data, labels, recipe, context, config)
-    with shared(run.model, processes.ranks):
+    with shared(run.model, context.distributed.ranks):
         logits = run.predict(data)
     parts = {"train": split.train, "val": split.val, "test": split.test}
     run.scores = {"metric": labels.metric, **{name: labels.score(logits, nodes) for name, nodes in parts.items()}}

@@ -11,19 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from girl.errors import InputError
-from girl.tables.encoding import Encoding
+from girl.tables.table_encoder import TableEncoder
 
 
 def dense(x) -> np.ndarray:
     return x.toarray() if scipy.sparse.issparse(x) else x
 
 
-def fitted(table: pl.DataFrame, **choices) -> tuple[Encoding, dict[str, np.ndarray]]:
-    """The encoding and its columns by name, without the common factor."""
-    encoding = Encoding.fit(table, **choices)
-    x = dense(encoding.apply(table, choices.get("absent", 0))) / encoding.scale
-    assert x.shape[1] == len(encoding.names) == len(set(encoding.names))
-    return encoding, dict(zip(encoding.names, x.T, strict=True))
+def fit(table: pl.DataFrame, **choices) -> TableEncoder:
+    return TableEncoder.fit_transform(table, **choices)[0]
+
+
+def fitted(table: pl.DataFrame, **choices) -> tuple[TableEncoder, dict[str, np.ndarray]]:
+    """The encoder and its columns by name, without the common factor."""
+    encoder, x, _ = TableEncoder.fit_transform(table, **choices)
+    names = encoder.feature_names
+    assert x.shape[1] == len(names) == len(set(names))
+    return encoder, dict(zip(names, dense(x).T / encoder.scale, strict=True))
 
 
 def test_numbers_have_mean_0_and_spread_1_and_a_missing_one_is_the_mean():
@@ -58,16 +62,16 @@ def test_what_says_nothing_is_left_out_with_the_reason():
             "age": [1, 2, 3, 4],
         }
     )
-    encoding = Encoding.fit(table)
-    assert encoding.columns == ["age"]
-    reasons = encoding.skipped
+    encoder = fit(table)
+    assert encoder.columns == ["age"]
+    reasons = encoder.skipped
     assert "id" in reasons["user_id"]
     assert all("same for all" in reasons[name] for name in ("constant", "yes", "same", "day"))
     assert all("--text" in reasons[name] for name in ("name", "essay"))
     assert reasons["empty"] == "empty"
     assert "empty" in reasons["lists"]
     assert "Struct" in reasons["struct"]
-    assert Encoding.fit(table, columns=["user_id"]).columns == ["user_id", "age"]
+    assert fit(table, columns=["user_id"]).columns == ["user_id", "age"]
 
 
 def test_a_constant_with_gaps_keeps_the_gaps():
@@ -88,9 +92,9 @@ def test_booleans_and_categories():
 
 def test_rare_levels_are_pooled_and_so_is_what_was_never_seen():
     levels = [f"l{k}" for k in range(150) for _ in range(3)] + ["once"]
-    encoding = Encoding.fit(pl.DataFrame({"c": levels}))
-    assert len(encoding.names) == 101
-    x = encoding.apply(pl.DataFrame({"c": ["once", "never", "l0", None]}))
+    encoder = fit(pl.DataFrame({"c": levels}))
+    assert len(encoder.feature_names) == 101
+    x = encoder.transform(pl.DataFrame({"c": ["once", "never", "l0", None]}))[0]
     np.testing.assert_array_equal(np.asarray((x != 0).sum(axis=1)).ravel(), [1, 1, 1, 0])
     assert x[0, 100] == x[1, 100] != 0
 
@@ -137,7 +141,7 @@ def test_a_wide_bag_is_never_dense():
         "row", maintain_order=True
     )
     table = lists.agg("f").select("f").with_columns(age=pl.Series(np.arange(n) % 7))
-    x = Encoding.fit_apply(table, absent=5)[1]
+    x = TableEncoder.fit_transform(table, absent=5)[1]
     assert scipy.sparse.issparse(x)
     assert x.shape == (n + 5, n + 2)
     assert x.nnz <= 3 * n + 5
@@ -151,12 +155,12 @@ def test_vectors():
         assert list(x) == ["v 0", "v 2"]
         np.testing.assert_allclose(x["v 2"].std(), 1, rtol=1e-5)
     with pytest.raises(InputError, match="row 2, column 'v': has 1 numbers, expected 2 as in the other rows"):
-        Encoding.fit(pl.DataFrame({"v": [[1.5, 2], [3.5], [1.0, 2.0]]}))
+        fit(pl.DataFrame({"v": [[1.5, 2], [3.5], [1.0, 2.0]]}))
 
 
 def test_words_are_used_when_asked_for():
     table = pl.DataFrame({"bio": ["graphs and kernels", "kernels", None]})
-    x = Encoding.fit(table, text=["bio"]).apply(table)
+    x = fit(table, text=["bio"]).transform(table)[0]
     assert scipy.sparse.issparse(x)
     counts = np.diff(x.indptr)
     np.testing.assert_array_equal(counts, [3, 1, 1])  # the last is the flag
@@ -184,23 +188,23 @@ def test_nodes_without_a_row_are_zero_but_for_one_flag():
 )
 def test_one_wrong_cell_is_named(cells, words):
     with pytest.raises(InputError, match=words):
-        Encoding.fit(pl.DataFrame({"age": cells}))
+        fit(pl.DataFrame({"age": cells}))
 
 
 def test_lists_that_are_none_and_columns_that_changed_their_kind():
     with pytest.raises(InputError, match=r"row 2, column 'f': '\[3 4\]' is not a list such as \[3, 17\]"):
-        Encoding.fit(pl.DataFrame({"f": ["[1, 2]", "[3 4]"]}))
-    bag = Encoding.fit(pl.DataFrame({"f": [[1, 2], [3]]}))
+        fit(pl.DataFrame({"f": ["[1, 2]", "[3 4]"]}))
+    bag = fit(pl.DataFrame({"f": [[1, 2], [3]]}))
     with pytest.raises(InputError, match="column 'f': given Int64, expected lists"):
-        bag.apply(pl.DataFrame({"f": [1, 2]}))
+        bag.transform(pl.DataFrame({"f": [1, 2]}))[0]
     with pytest.raises(InputError, match=r"row 1, column 'f': 'x' is not a list"):
-        bag.apply(pl.DataFrame({"f": ["x", "[1]"]}))
-    number = Encoding.fit(pl.DataFrame({"f": [1, 2]}))
+        bag.transform(pl.DataFrame({"f": ["x", "[1]"]}))[0]
+    number = fit(pl.DataFrame({"f": [1, 2]}))
     with pytest.raises(InputError, match="column 'f': given List.*trained with: a number"):
-        number.apply(pl.DataFrame({"f": [[1], [2]]}))
-    vector = Encoding.fit(pl.DataFrame({"f": [[1.5, 2.0], [2.5, 1.0]]}))
+        number.transform(pl.DataFrame({"f": [[1], [2]]}))[0]
+    vector = fit(pl.DataFrame({"f": [[1.5, 2.0], [2.5, 1.0]]}))
     with pytest.raises(InputError, match="column 'f': given Int64, expected a list of numbers"):
-        vector.apply(pl.DataFrame({"f": [1, 2]}))
+        vector.transform(pl.DataFrame({"f": [1, 2]}))[0]
 
 
 def test_usual_signs_for_nothing_are_gaps():
@@ -209,18 +213,18 @@ def test_usual_signs_for_nothing_are_gaps():
 
 
 def test_a_replay_wants_its_columns_and_passes_over_new_ones():
-    encoding = Encoding.fit(pl.DataFrame({"age": [1, 2], "size": [2, 1], "name": ["a", "b"]}))
+    encoder = fit(pl.DataFrame({"age": [1, 2], "size": [2, 1], "name": ["a", "b"]}))
     with pytest.raises(InputError, match="lacks the columns 'age', 'size', which the model was trained with"):
-        encoding.apply(pl.DataFrame({"name": ["a"]}))
-    assert encoding.new_columns(["age", "size", "name", "more"]) == ["more"]
+        encoder.transform(pl.DataFrame({"name": ["a"]}))[0]
+    assert encoder.new_columns(["age", "size", "name", "more"]) == ["more"]
     with pytest.raises(InputError, match="column 'age': 'x' is not a number"):
-        encoding.apply(pl.DataFrame({"age": ["x"], "size": [1]}))
+        encoder.transform(pl.DataFrame({"age": ["x"], "size": [1]}))[0]
 
 
-@pytest.mark.parametrize("value", [{}, {"format": 99}, {"format": 1}, {"format": 1, "kinds": [{"kind": "no"}]}])
-def test_a_foreign_or_damaged_encoding_is_refused(value):
+@pytest.mark.parametrize("value", [{}, {"format": 99}, {"format": 2}, {"format": 2, "encoders": [{"kind": "no"}]}])
+def test_a_foreign_or_damaged_encoder_is_refused(value):
     with pytest.raises(InputError, match="encoding: "):
-        Encoding.from_dict(value)
+        TableEncoder.from_dict(value)
 
 
 ROWS = st.lists(
@@ -249,22 +253,24 @@ KINDS = {
 
 @settings(max_examples=25, deadline=None)
 @given(ROWS, st.integers(0, 3), st.randoms(use_true_random=False))
-def test_laws_of_an_encoding(rows, absent, random):
+def test_laws_of_an_encoder(rows, absent, random):
     """Kept as JSON and replayed it gives the same; rows have length √d on average; order of rows is theirs alone."""
     table = pl.DataFrame(rows, schema=KINDS)
-    encoding, x, missing = Encoding.fit_apply(table, absent=absent)
-    again = Encoding.from_dict(json.loads(json.dumps(encoding.to_dict(), allow_nan=False)))
-    assert again == encoding
-    replayed, count = again.encode(table, absent)
+    encoder, x, missing = TableEncoder.fit_transform(table, absent=absent)
+    again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict(), allow_nan=False)))
+    assert again == encoder
+    replayed, count = again.transform(table, absent)
     np.testing.assert_array_equal(dense(replayed), dense(x))
     assert count == missing
     assert x.dtype == np.float32
-    assert x.shape == (table.height + absent, len(encoding.names))
+    assert x.shape == (table.height + absent, len(encoder.feature_names))
     assert np.isfinite(dense(x)).all()
     if (dense(x) != 0).any():
         np.testing.assert_allclose((dense(x) ** 2).sum(axis=1).mean(), x.shape[1], rtol=1e-4)
     order = list(range(table.height))
     random.shuffle(order)
-    shuffled = Encoding.fit(table[order], absent=absent)
-    assert shuffled.names == encoding.names
-    np.testing.assert_allclose(dense(shuffled.apply(table[order], absent))[: len(order)], dense(x)[order], atol=1e-3)
+    shuffled = fit(table[order], absent=absent)
+    assert shuffled.feature_names == encoder.feature_names
+    np.testing.assert_allclose(
+        dense(shuffled.transform(table[order], absent)[0])[: len(order)], dense(x)[order], atol=1e-3
+    )
