@@ -30,10 +30,10 @@ from girl import KRLoss, datasets, splits
 from girl.datasets.dataset import NodeDataset
 from girl.evaluation.scores import score_splits
 from girl.files import write_json
-from girl.graph.partition import members, partition
+from girl.graph.batch import Batch
+from girl.graph.partition import nodes_by_part, partition
 from girl.lab.memory import apart, forget_peak, peak, resident
 from girl.lab.provenance import provenance
-from girl.methods.base import Batch
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.training.batch import make_batch
 from girl.training.context import Context
@@ -83,8 +83,8 @@ class Bench:
         self.trainer = TrainingState(self.method, self.recipe.train, Context())
         self.batch, train = self.whole, self.recipe.train
         if parts:
-            first = members(partition(self.whole.graph, train.clusters, train.seed))[: train.per_batch]
-            self.batch = self.whole.part(torch.cat(first).sort().values)
+            first = nodes_by_part(partition(self.whole.graph, train.clusters, train.seed))[: train.per_batch]
+            self.batch = self.whole.subgraph(torch.cat(first).sort().values)
 
     def prepare(self) -> None:
         """The targets that do not change, once in a run."""
@@ -126,7 +126,7 @@ def measure_steps(name: str, repeats: int, parts: bool) -> dict[str, Any]:
         "dataset": name,
         "stand_in": bench.dataset.stand_in,
         "batch": f"{s.train.per_batch} of {s.train.clusters} parts" if parts else "whole graph",
-        "nodes": bench.batch.size,
+        "nodes": bench.batch.num_nodes,
         "inputs": bench.batch.x.shape[1],
         "edges": int(bench.batch.graph.adjacency.values().numel()),
         "conv": s.encoder.conv,
@@ -181,7 +181,7 @@ def measure_losses(name: str, sizes: tuple[int, ...], repeats: int) -> list[dict
     bench.prepare()
     found = []
     for rows in sizes:
-        nodes = torch.randperm(bench.whole.size, generator=torch.Generator().manual_seed(0))[:rows]
+        nodes = torch.randperm(bench.whole.num_nodes, generator=torch.Generator().manual_seed(0))[:rows]
         with torch.no_grad():
             hidden = bench.method.encoder(bench.whole.x, bench.whole.graph, nodes)[-1]
         settings = settings_of(bench.recipe)

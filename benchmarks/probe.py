@@ -1,8 +1,8 @@
 """The linear probe beside scikit-learn's LogisticRegression, and micro-F1 beside its f1_score, in one run.
 
 Writes results/bench/probe.json. Both fit all 15 values of C with a warm start, on the same standardized training rows.
-``excess`` is the largest relative excess of scikit-learn's objective over ours: at its default tolerance of 1e-4 it stops
-far from the optimum, at 1e-6 close to it. Times are seconds of one processor core.
+``excess`` is the largest relative excess of scikit-learn's objective over ours: at its default tolerance, 1e-4, it
+stops far from the optimum, at 1e-6 close to it. Times are seconds of one processor core.
 
     python benchmarks/probe.py            digits, Cora and CiteSeer: raw and propagated features
     python benchmarks/probe.py --quick    the digits alone, to see that it runs

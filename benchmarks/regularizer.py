@@ -23,8 +23,8 @@ from torch_geometric.nn import GraphSAGE
 
 from girl import KRLoss, KRRegularizer
 from girl.files import write_json
-from girl.graph.features import Features
 from girl.graph.graph import Graph
+from girl.graph.node_features import NodeFeatures
 from girl.lab.provenance import provenance
 from girl.nn.classifier import Classifier, ClassifierSettings
 
@@ -50,7 +50,7 @@ class Bench:
         self.model: torch.nn.Module
         if kind == "girl":
             self.model = Classifier(INPUTS, classes, ClassifierSettings(depth=depth, hidden=hidden))
-            self.inputs: tuple[Any, ...] = (Features.of(x, "none"), Graph.from_edges(edges, nodes))
+            self.inputs: tuple[Any, ...] = (NodeFeatures.from_tensor(x, "none"), Graph.from_edges(edges, nodes))
         else:
             self.model = GraphSAGE(INPUTS, hidden, depth, classes)
             self.inputs = (x, torch.cat([edges, edges.flip(0)], dim=1))

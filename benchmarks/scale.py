@@ -35,11 +35,11 @@ from girl.datasets.dataset import NodeDataset
 from girl.datasets.registry import find
 from girl.evaluation.probe import probe
 from girl.files import write_json
+from girl.graph.batch import Batch
 from girl.graph.partition import cached_partition
 from girl.lab.memory import apart, peak
 from girl.lab.provenance import provenance
 from girl.lab.stand_in import make_stand_in
-from girl.methods.base import Batch
 from girl.methods.girl import GIRLSettings
 from girl.training.cached_batch import cached_batch, cached_part
 from girl.training.context import Context
@@ -104,7 +104,7 @@ def first_cut(name: str, folder: Path) -> dict[str, Any]:
     """The graph as message passing needs it, and METIS parts of it."""
     _, _, part = seen(name)
     began = time.perf_counter()
-    cached_partition(part.graph, girl_recipe(part.size).train.clusters)
+    cached_partition(part.graph, girl_recipe(part.num_nodes).train.clusters)
     return {"cutting_seconds": time.perf_counter() - began}
 
 
@@ -117,23 +117,23 @@ def second_start(name: str, folder: Path) -> dict[str, Any]:
 def epoch(name: str, folder: Path) -> dict[str, Any]:
     """An epoch of GIRL; its own time is that of the steps, without what is prepared before."""
     _, _, part = seen(name)
-    recipe = girl_recipe(part.size)
+    recipe = girl_recipe(part.num_nodes)
     run = pretrain(part, recipe, Context(folder=folder / RUN, resume="never"))
     loss = recipe.method
     assert isinstance(loss, GIRLSettings)
     columns = len(loss.targets) * min(loss.target_rank, part.x.shape[1])
     told = {"hidden": HIDDEN, "hops": recipe.encoder.hops, "rows": loss.rows, "rank": loss.rank, "columns": columns}
     edges = part.graph.adjacency.values().numel()
-    return {"epoch_seconds": run.history.seconds, "epoch_nodes": part.size, "epoch_edges": edges, **told}
+    return {"epoch_seconds": run.history.seconds, "epoch_nodes": part.num_nodes, "epoch_edges": edges, **told}
 
 
 def batches(name: str) -> dict[str, Any]:
     """Steps of an epoch of GIRL, and the edges that they see: those within METIS parts."""
     _, _, part = seen(name)
-    found = cached_partition(part.graph, girl_recipe(part.size).train.clusters)
+    found = cached_partition(part.graph, girl_recipe(part.num_nodes).train.clusters)
     crow, col = part.graph.adjacency.crow_indices(), part.graph.adjacency.col_indices()
     within = 0
-    for start in range(0, part.size, ROWS):
+    for start in range(0, part.num_nodes, ROWS):
         ends = crow[start : start + ROWS + 1]
         rows = torch.repeat_interleave(found[start : start + ROWS], ends.diff())
         within += int((rows == found[col[int(ends[0]) : int(ends[-1])].long()]).sum())

@@ -49,7 +49,7 @@ def test_a_package_that_is_missing_or_old_is_named(monkeypatch):
     [
         ("loss", "torch.autograd.grad", lambda out, x: (torch.zeros_like(x),)),
         ("METIS", "girl.graph.partition.partition", lambda graph, parts: torch.arange(400) % 4),
-        ("message passing", "girl.graph.sparse_matrix.Operator.__matmul__", lambda self, z: z),
+        ("message passing", "girl.kernel.sparse.SparseMatrix.__matmul__", lambda self, z: z),
     ],
 )
 def test_a_part_that_gives_something_else_is_a_fault(monkeypatch, name, where, spoiled):

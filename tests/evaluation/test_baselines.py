@@ -7,7 +7,8 @@ import torch
 from torch_geometric.data import Data
 
 from girl.errors import InputError
-from girl.evaluation.baselines import BASELINES, bag_of_nodes, normalised, propagate_features, raw
+from girl.evaluation.baselines import BASELINES, bag_of_nodes, propagate_features, raw
+from girl.graph.graph import Graph
 
 # A path 0 - 1 - 2 in one direction, with a duplicate edge and a self-loop; node 3 is isolated.
 EDGES = torch.tensor([[0, 0, 1, 1], [1, 1, 2, 1]])
@@ -26,7 +27,7 @@ def data() -> Data:
 
 
 def test_the_graph_is_undirected_and_duplicates_count_once():
-    torch.testing.assert_close(normalised(EDGES, 4).to_dense(), propagation_matrix())
+    torch.testing.assert_close(Graph.from_edges(EDGES, 4).gcn.tensor.to_dense(), propagation_matrix())
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr"])

@@ -19,7 +19,7 @@ def noise(n: int, d: int, seed: int = 0) -> torch.Tensor:
 def test_labels_are_predicted_from_a_representation_that_holds_them(blobs):
     h, y = blobs(300, 6, classes=3, std=0.3)
     names = [None if i % 10 == 0 else f"class {c}" for i, c in enumerate(y.tolist())]
-    probe = measure(h, torch.zeros(2, 0), untrained=noise(300, 6), labels=names).label_probe
+    probe = measure(h, torch.zeros(2, 0, dtype=torch.int64), untrained=noise(300, 6), labels=names).label_probe
     assert probe is not None
     assert probe.classes == ["class 0", "class 1", "class 2"]
     assert probe.nodes == 270
@@ -35,7 +35,7 @@ def test_labels_are_predicted_from_a_representation_that_holds_them(blobs):
 def test_rare_classes_are_left_out_and_counted(blobs):
     h, y = blobs(200, 6, classes=2, std=0.3)
     names = ["once", "few", "few", *y[3:].tolist()]
-    probe = measure(h, torch.zeros(2, 0), labels=[str(name) for name in names]).label_probe
+    probe = measure(h, torch.zeros(2, 0, dtype=torch.int64), labels=[str(name) for name in names]).label_probe
     assert probe is not None
     assert (probe.classes, probe.rare, probe.nodes) == (["0", "1"], 2, 197)
 
@@ -52,7 +52,7 @@ def test_rare_classes_are_left_out_and_counted(blobs):
     ],
 )
 def test_labels_that_are_not_classes_give_a_reason_instead_of_scores(labels, reason):
-    result = measure(noise(120, 4), torch.zeros(2, 0), labels=labels)
+    result = measure(noise(120, 4), torch.zeros(2, 0, dtype=torch.int64), labels=labels)
     assert result.label_probe is None
     assert reason in result.no_label_probe
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import pytest
+import scipy.sparse
 import torch
 
 from girl.evaluation import mlp
 from girl.evaluation.design_matrix import DesignMatrix, row_selector
 from girl.evaluation.mlp import MLP, fit_mlp
+from girl.kernel.sparse import SparseMatrix
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr"])
@@ -45,3 +47,14 @@ def test_training_stops_early_and_returns_the_best_weights(blobs, monkeypatch):
     assert len(weights) == 5
     assert best == (0.7, 0.1)
     assert torch.equal(model.first, weights[2])
+
+
+def test_training_on_sparse_rows_never_transposes_them(blobs, monkeypatch):
+    def fail(*_):
+        raise AssertionError("the rows were transposed")
+
+    x, y = blobs(90, 40)
+    x = x.where(x > x.median(), 0.0).to_sparse_csr()
+    monkeypatch.setattr(SparseMatrix, "transpose", property(fail))
+    monkeypatch.setattr(scipy.sparse.csr_matrix, "tocsc", fail)
+    fit_mlp(x, y, row_selector(x), lambda model: (0.5, 0.0), 1e-3, 0)

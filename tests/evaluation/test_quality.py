@@ -112,7 +112,7 @@ def test_equal_rows_and_constant_columns_are_counted():
     assert duplicate_rows(h) == pytest.approx(0.2)
     h[:, 2] = 5.0
     assert constant_columns(h) == 1
-    warnings = measure(h, torch.zeros(2, 0)).warnings
+    warnings = measure(h, torch.zeros(2, 0, dtype=torch.int64)).warnings
     assert any("20 % of the nodes" in warning for warning in warnings)
     assert any("1 of 6 columns" in warning for warning in warnings)
 
@@ -136,7 +136,7 @@ def test_the_same_seed_gives_the_same_numbers(blobs):
 )
 def test_errors_name_the_argument(change, message):
     with pytest.raises(InputError, match=message):
-        measure(**({"embedding": noise(5, 2), "edge_index": torch.zeros(2, 0)} | change))
+        measure(**({"embedding": noise(5, 2), "edge_index": torch.zeros(2, 0, dtype=torch.int64)} | change))
 
 
 def test_graphs_of_a_set_are_compared_by_labels_only():
@@ -155,7 +155,11 @@ def test_graphs_of_a_set_are_compared_by_labels_only():
 
 def test_a_quality_survives_json(blobs):
     h, y = blobs(60, 4)
-    for edges, labels in ((random_edges(60, 100), y.tolist()), (torch.zeros(2, 0), None), (None, y.tolist())):
+    for edges, labels in (
+        (random_edges(60, 100), y.tolist()),
+        (torch.zeros(2, 0, dtype=torch.int64), None),
+        (None, y.tolist()),
+    ):
         quality = measure(h, edges, features=h[:, :2], labels=labels)
         assert Quality.from_dict(json.loads(json.dumps(asdict(quality)))) == quality
 

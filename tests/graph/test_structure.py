@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from girl import datasets
 from girl.errors import InputError
-from girl.graph.structure import PROBES, WALK, StructureEncoding, adjacency_of, positions, roles
+from girl.graph.adjacency import build_adjacency
+from girl.graph.structure import MAX_STEPS, PROBES, StructureEncoding, positions, roles
 
 
 def random_edges(n, m, seed=0):
@@ -25,19 +26,12 @@ def test_any_graph_has_finite_columns(n, pairs, directed):
     assert StructureEncoding.from_dict(encoding.to_dict()) == encoding
 
 
-def test_the_adjacency_has_every_edge_once():
-    edges = torch.tensor([[0, 1, 1, 2, 2], [1, 0, 2, 2, 1]])
-    assert adjacency_of(edges, 3).toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-    weighted = adjacency_of(edges, 3, torch.tensor([1.0, 3.0, 1.0, 9.0, 1.0])).toarray()
-    assert weighted[0, 1] == weighted[1, 0] == pytest.approx(3 * weighted[1, 2])
-
-
 def test_returns_are_those_of_random_walks():
     edges = random_edges(60, 150)
     x, names = roles(edges, 60)
-    a = adjacency_of(edges, 60).toarray().astype(float)
+    a = build_adjacency(edges, 60).to_dense().double().numpy()
     walk = a / np.maximum(a.sum(axis=1, keepdims=True), 1)
-    for steps in range(2, WALK + 1):
+    for steps in range(2, MAX_STEPS + 1):
         exact = np.linalg.matrix_power(walk, steps).diagonal()
         found = x[:, names.index(f"returns after {steps} steps")] ** 2
         # A mean of PROBES products, whose standard deviation is at most √2 of the even return.
@@ -51,10 +45,10 @@ def test_roles_of_small_graphs_of_a_set_are_exact():
     starts = np.cumsum([0, *sizes])
     edges = torch.cat([random_edges(n, 3 * n, seed=n) + int(at) for n, at in zip(sizes, starts, strict=False)], 1)
     graph = torch.repeat_interleave(torch.arange(4), torch.tensor(sizes))
-    x, names = roles(edges, sum(sizes), graph=graph)
-    a = adjacency_of(edges, sum(sizes)).toarray().astype(float)
+    x, names = roles(edges, sum(sizes), graph_id=graph)
+    a = build_adjacency(edges, sum(sizes)).to_dense().double().numpy()
     walk = a / np.maximum(a.sum(axis=1, keepdims=True), 1)
-    for steps in range(2, WALK + 1):
+    for steps in range(2, MAX_STEPS + 1):
         exact = np.linalg.matrix_power(walk, steps).diagonal()
         assert np.allclose(x[:, names.index(f"returns after {steps} steps")] ** 2, exact, atol=1e-5)
 
@@ -66,9 +60,9 @@ def test_roles_of_a_graph_are_the_same_in_any_set(sizes):
     parts = [random_edges(n, 2 * n, seed=n) for n in sizes]
     edges = torch.cat([part + int(at) for part, at in zip(parts, starts, strict=False)], 1)
     graph = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
-    together, _ = roles(edges, sum(sizes), graph=graph)
+    together, _ = roles(edges, sum(sizes), graph_id=graph)
     for n, part, at in zip(sizes, parts, starts, strict=False):
-        alone, _ = roles(part, n, graph=torch.zeros(n, dtype=torch.long))
+        alone, _ = roles(part, n, graph_id=torch.zeros(n, dtype=torch.long))
         assert np.allclose(together[at : at + n], alone, atol=1e-5)
 
 
@@ -90,7 +84,7 @@ def blocks(n=120):
 def test_positions_are_eigenvectors_and_tell_groups_apart():
     edges = blocks()
     x = positions(edges, 120, count=2)
-    a = adjacency_of(edges, 120).toarray().astype(float)
+    a = build_adjacency(edges, 120).to_dense().double().numpy()
     tau = a.sum(axis=1).mean()
     scale = 1 / np.sqrt(a.sum(axis=1) + tau)
     _, vectors = np.linalg.eigh(scale[:, None] * (a + tau / 120) * scale)

@@ -7,7 +7,7 @@ from torch_geometric.data import Data, InMemoryDataset
 
 from girl import GIRL
 from girl.errors import InputError
-from girl.graph.union import union
+from girl.graph.union import disjoint_union
 
 
 def ring(n, d=3, seed=0):
@@ -20,15 +20,15 @@ def rings():
 
 
 def test_a_union_keeps_graphs_apart():
-    found = union([ring(3), ring(4, seed=1)])
+    found = disjoint_union([ring(3), ring(4, seed=1)])
     assert found.graph.tolist() == [0] * 3 + [1] * 4
     assert found.edge_index.tolist() == [[0, 1, 2, 3, 4, 5, 6], [1, 2, 0, 4, 5, 6, 3]]
     torch.testing.assert_close(found.x[3:], ring(4, seed=1).x)
     weighed = [ring(3), ring(4)]
     for one in weighed:
         one.edge_weight = torch.arange(1.0, one.edge_index.shape[1] + 1)
-    assert union(weighed).edge_weight.tolist() == [1, 2, 3, 1, 2, 3, 4]
-    assert union([weighed[0], ring(4)]).edge_weight is None
+    assert disjoint_union(weighed).edge_weight.tolist() == [1, 2, 3, 1, 2, 3, 4]
+    assert disjoint_union([weighed[0], ring(4)]).edge_weight is None
 
 
 def test_a_list_of_graphs_has_a_row_for_each():
@@ -70,4 +70,4 @@ def test_a_dataset_is_a_list_of_graphs(tmp_path):
 )
 def test_the_graph_at_fault_is_named(graphs, words):
     with pytest.raises(InputError, match=words):
-        union(graphs)
+        disjoint_union(graphs)

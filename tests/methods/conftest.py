@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from girl.graph.features import Features
+from girl.graph.batch import Batch
 from girl.graph.graph import Graph
-from girl.methods.base import Batch
+from girl.graph.node_features import NodeFeatures
 
 
 def communities(n=120, classes=3, d=24, directed=False):
@@ -18,7 +18,7 @@ def communities(n=120, classes=3, d=24, directed=False):
     chance = torch.where(torch.arange(d) % classes == y[:, None], 0.3, 0.1)
     x = (torch.rand(n, d, generator=generator) < chance).float()
     edges = torch.stack([source[keep], target[keep]])
-    return Batch(Features.of(x.to_sparse_csr(), "l2"), Graph.from_edges(edges, n, directed)), y
+    return Batch(NodeFeatures.from_tensor(x.to_sparse_csr(), "l2"), Graph.from_edges(edges, n, directed)), y
 
 
 @pytest.fixture
@@ -45,7 +45,9 @@ def molecules(count=24, seed=0):
     x = torch.eye(4)[torch.cat(labels)]
     edges = torch.stack([torch.cat(sources), torch.cat(targets)])
     y = torch.arange(count) % 2
-    whole = Batch(Features.of(x.to_sparse_csr()), Graph.from_edges(edges, first), None, torch.cat(graphs), count)
+    whole = Batch(
+        NodeFeatures.from_tensor(x.to_sparse_csr()), Graph.from_edges(edges, first), None, torch.cat(graphs), count
+    )
     return whole, y
 
 

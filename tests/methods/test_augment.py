@@ -16,7 +16,7 @@ def test_corruption_shuffles_rows_and_leaves_edges(graph_and_labels):
     before, after = whole.x.dense(), found.x.dense()
     assert not torch.equal(before, after)
     torch.testing.assert_close(after.sum(0), before.sum(0))
-    order = torch.randperm(whole.size, generator=seeded())
+    order = torch.randperm(whole.num_nodes, generator=seeded())
     torch.testing.assert_close(after, before[order])
 
 
@@ -38,5 +38,5 @@ def test_a_view_lacks_columns_and_edges(graph_and_labels):
 def test_drawn_nodes_are_distinct_or_all(graph_and_labels):
     whole, _ = graph_and_labels
     assert drawn(whole, 0, seeded()) is None
-    assert drawn(whole, whole.size, seeded()) is None
+    assert drawn(whole, whole.num_nodes, seeded()) is None
     assert len(drawn(whole, 50, seeded()).unique()) == 50

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from girl.errors import InputError
-from girl.graph.features import Features
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
+from girl.graph.node_features import NodeFeatures
 from girl.methods.girl import TARGETS, GIRLMethod, GIRLSettings
 from girl.nn.encoder import EncoderSettings
 
@@ -41,7 +41,7 @@ def test_every_target_gives_a_share_and_a_gradient(target, at, graph_and_labels)
 @pytest.mark.parametrize("target_rank", [0, 8])
 def test_sparse_and_dense_features_give_the_same_loss(target, target_rank, graph_and_labels):
     whole, _ = graph_and_labels
-    thick = Batch(Features(dense=whole.x.dense()), whole.graph)
+    thick = Batch(NodeFeatures(dense=whole.x.dense()), whole.graph)
     found = [
         losses(method(w, targets=(target,), target_rank=target_rank, dropout=0.0, rank=32), w)["layer 2"].item()
         for w in (whole, thick)
@@ -69,8 +69,8 @@ def test_a_batch_reads_its_own_part_of_the_targets(graph_and_labels):
     whole, _ = graph_and_labels
     made = method(whole, dropout=0.0, rank=16)
     # All nodes in another order, as a batch: the same loss, with Fourier features and the mean bandwidth.
-    nodes = torch.randperm(whole.size, generator=torch.Generator().manual_seed(3))
-    moved = losses(made, whole.part(nodes))["layer 2"].item()
+    nodes = torch.randperm(whole.num_nodes, generator=torch.Generator().manual_seed(3))
+    moved = losses(made, whole.subgraph(nodes))["layer 2"].item()
     assert losses(made, whole)["layer 2"].item() == pytest.approx(moved, rel=1e-3)
 
 
@@ -83,7 +83,7 @@ def test_representations(output, unit, keep, graph_and_labels):
     h = made.embed(whole)
     count = {"last": 1, "layers": 3}[output]
     kept = min(whole.x.shape[1], 16) if keep else 0
-    assert h.shape == (whole.size, kept + 16 * count)
+    assert h.shape == (whole.num_nodes, kept + 16 * count)
     assert not h.requires_grad
     features, layers = h[:, :kept], h[:, kept:]
     lengths = layers.square().sum(1)
@@ -101,8 +101,8 @@ def spread(part):
 def test_nodes_in_another_order_have_the_same_representations(graph_and_labels):
     whole, _ = graph_and_labels
     made = method(whole)
-    order = torch.randperm(whole.size)
-    moved = whole.part(order)
+    order = torch.randperm(whole.num_nodes)
+    moved = whole.subgraph(order)
     torch.testing.assert_close(made.embed(Batch(moved.x, moved.graph)), made.embed(whole)[order], rtol=1e-4, atol=1e-5)
 
 

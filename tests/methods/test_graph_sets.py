@@ -40,30 +40,30 @@ def made(kind, given_settings, whole, **encoder):
 
 
 def ways(whole, name):
-    return torch.full((whole.count,), WAYS.index(name))
+    return torch.full((whole.num_graphs,), WAYS.index(name))
 
 
 @pytest.mark.parametrize("readout", ["sum", "mean", "max"])
 def test_readouts_are_those_of_each_graph(readout, set_of_graphs):
     whole, _ = set_of_graphs
-    h = torch.randn(whole.size, 3, generator=seeded())
-    found = whole.pooled(h, readout)
-    for index in range(whole.count):
-        own = h[whole.graphs == index]
+    h = torch.randn(whole.num_nodes, 3, generator=seeded())
+    found = whole.pool(h, readout)
+    for index in range(whole.num_graphs):
+        own = h[whole.graph_id == index]
         expected = {"sum": own.sum(0), "mean": own.mean(0), "max": own.amax(0)}[readout]
         torch.testing.assert_close(found[index], expected)
 
 
 def test_chosen_graphs_are_whole_and_numbered_anew(set_of_graphs):
     whole, _ = set_of_graphs
-    nodes = torch.nonzero((whole.graphs == 3) | (whole.graphs == 7)).flatten()
-    part = whole.chosen(nodes)
-    assert part.count == 2
-    assert part.graphs.unique().tolist() == [0, 1]
+    nodes = torch.nonzero((whole.graph_id == 3) | (whole.graph_id == 7)).flatten()
+    part = whole.subgraph(nodes, renumber_graphs=True)
+    assert part.num_graphs == 2
+    assert part.graph_id.unique().tolist() == [0, 1]
     h = whole.x.dense()
-    torch.testing.assert_close(part.pooled(part.x.dense(), "sum"), whole.pooled(h, "sum")[[3, 7]])
+    torch.testing.assert_close(part.pool(part.x.dense(), "sum"), whole.pool(h, "sum")[[3, 7]])
     assert part.graph.adjacency.values().numel() == sum(
-        int((whole.graphs[whole.graph.target] == index).sum()) for index in (3, 7)
+        int((whole.graph_id[whole.graph.edge_target] == index).sum()) for index in (3, 7)
     )
 
 
@@ -76,8 +76,8 @@ def test_a_graph_is_represented_alone_as_in_the_set(readout, keep, set_of_graphs
          "per_batch": 8, "rank": 16, "target_rank": 4, "unit": False}
     )  # fmt: skip
     run = pretrain(whole, recipe)
-    assert run.vectors.shape == (whole.count, run.method.width)
-    alone = whole.chosen(torch.nonzero(whole.graphs == 5).flatten())
+    assert run.vectors.shape == (whole.num_graphs, run.method.width)
+    alone = whole.subgraph(torch.nonzero(whole.graph_id == 5).flatten(), renumber_graphs=True)
     torch.testing.assert_close(run.embed(alone)[0], run.vectors[5], rtol=1e-4, atol=1e-5)
 
 
@@ -88,11 +88,11 @@ def test_the_kernel_readout_has_a_rank_of_its_own_and_nodes_are_not_read(set_of_
          "target_rank": 4}
     )  # fmt: skip
     run = pretrain(whole, recipe)
-    assert run.vectors.shape == (whole.count, run.method.width) == (24, 21)
-    nodes = replace(whole, graphs=None, count=0)
-    assert run.embed(nodes).shape == (whole.size, 8)
+    assert run.vectors.shape == (whole.num_graphs, run.method.width) == (24, 21)
+    nodes = replace(whole, graph_id=None, num_graphs=0)
+    assert run.embed(nodes).shape == (whole.num_nodes, 8)
     run = pretrain(nodes, recipe)
-    assert run.vectors.shape == (whole.size, run.method.width) == (whole.size, 8)
+    assert run.vectors.shape == (whole.num_nodes, run.method.width) == (whole.num_nodes, 8)
 
 
 def test_an_epoch_sees_every_graph_once(set_of_graphs):
@@ -100,10 +100,13 @@ def test_an_epoch_sees_every_graph_once(set_of_graphs):
     method = made(GraphCL, GraphCLSettings(), whole)
     seen = []
     plain = method.losses
-    method.losses = lambda batch, generator: (seen.append((batch.count, batch.size)), plain(batch, generator))[1]
+    method.losses = lambda batch, generator: (
+        seen.append((batch.num_graphs, batch.num_nodes)),
+        plain(batch, generator),
+    )[1]
     fit(method, whole, TrainSettings(epochs=1, per_batch=10))
     assert [count for count, _ in seen] == [10, 10, 4]
-    assert sum(size for _, size in seen) == whole.size
+    assert sum(size for _, size in seen) == whole.num_nodes
 
 
 def test_nodes_are_lost_from_their_own_graphs_only(set_of_graphs):
@@ -111,7 +114,7 @@ def test_nodes_are_lost_from_their_own_graphs_only(set_of_graphs):
     way = ways(whole, "same")
     way[4] = WAYS.index("nodes")
     found = augmented(whole, way, 0.5, 0.2, seeded())
-    before, after = torch.bincount(whole.graphs), torch.bincount(found.graphs, minlength=whole.count)
+    before, after = torch.bincount(whole.graph_id), torch.bincount(found.graph_id, minlength=whole.num_graphs)
     assert after[4] == before[4] - before[4] // 2
     assert torch.equal(after[torch.arange(24) != 4], before[torch.arange(24) != 4])
 
@@ -123,28 +126,28 @@ def test_edges_are_lost_both_ways_and_from_their_own_graphs_only(set_of_graphs):
     found = augmented(whole, way, 0.5, 0.2, seeded())
     dense, old = found.graph.adjacency.to_dense(), whole.graph.adjacency.to_dense()
     assert torch.equal(dense, dense.T)
-    changed = whole.graphs[(dense != old).any(1)].unique()
+    changed = whole.graph_id[(dense != old).any(1)].unique()
     assert len(changed)
     assert (changed % 3 == 0).all()
-    assert found.size == whole.size
+    assert found.num_nodes == whole.num_nodes
 
 
 def test_a_subgraph_is_what_is_nearest_to_one_node(set_of_graphs):
     whole, _ = set_of_graphs
     found = augmented(whole, ways(whole, "subgraph"), 0.1, 0.5, seeded())
-    sizes = torch.bincount(whole.graphs)
-    assert torch.equal(torch.bincount(found.graphs), (sizes // 2).clamp(min=1))
+    sizes = torch.bincount(whole.graph_id)
+    assert torch.equal(torch.bincount(found.graph_id), (sizes // 2).clamp(min=1))
     # Rings and paths: what is near one node hangs together, by one edge less than it has nodes.
-    edges = torch.bincount(found.graphs[found.graph.target], minlength=whole.count) // 2
-    assert torch.equal(edges, torch.bincount(found.graphs) - 1)
+    edges = torch.bincount(found.graph_id[found.graph.edge_target], minlength=whole.num_graphs) // 2
+    assert torch.equal(edges, torch.bincount(found.graph_id) - 1)
 
 
 def test_features_are_random_at_some_nodes(set_of_graphs):
     whole, _ = set_of_graphs
     found = augmented(whole, ways(whole, "features"), 0.5, 0.2, seeded())
     changed = (found.x.dense() != whole.x.dense()).any(1)
-    sizes = torch.bincount(whole.graphs)
-    assert torch.equal(torch.bincount(whole.graphs[changed], minlength=whole.count), sizes // 2)
+    sizes = torch.bincount(whole.graph_id)
+    assert torch.equal(torch.bincount(whole.graph_id[changed], minlength=whole.num_graphs), sizes // 2)
     same = augmented(whole, ways(whole, "same"), 0.5, 0.2, seeded())
     assert same.x is whole.x
     assert same.graph is whole.graph
@@ -223,12 +226,12 @@ def test_infograph_is_its_formula(set_of_graphs):
     method = made(InfoGraph, InfoGraphSettings(), whole)
     found = method.losses(whole, seeded())["told"]
     h = torch.cat(method.encoder(whole.x, whole.graph), 1)
-    local, world = method.local(h), method.whole(whole.pooled(h, "sum"))
+    local, world = method.local(h), method.whole(whole.pool(h, "sum"))
     joined, apart = [], []
-    for i in range(whole.size):
-        for k in range(whole.count):
+    for i in range(whole.num_nodes):
+        for k in range(whole.num_graphs):
             s = local[i] @ world[k]
-            if whole.graphs[i] == k:
+            if whole.graph_id[i] == k:
                 joined.append(math.log(2) - softplus(-s))
             else:
                 apart.append(softplus(-s) + s - math.log(2))
@@ -242,7 +245,7 @@ def test_every_method_of_sets_learns_and_embeds_graphs(name, set_of_graphs):
     if name == "girl":
         recipe = recipe.with_values({"rank": 16, "target_rank": 4})
     run = pretrain(whole, recipe)
-    assert run.vectors.shape == (whole.count, run.method.width)
+    assert run.vectors.shape == (whole.num_graphs, run.method.width)
     assert run.vectors.isfinite().all()
     assert not torch.allclose(run.vectors, embed_untrained(whole, recipe))
 

@@ -11,10 +11,10 @@ from scipy import integrate, special
 from torch.nn.functional import cosine_similarity, normalize
 
 from girl.errors import InputError
-from girl.graph.features import Features
+from girl.graph.batch import Batch
 from girl.graph.graph import Graph
+from girl.graph.node_features import NodeFeatures
 from girl.methods import grace
-from girl.methods.base import Batch
 from girl.methods.bgcl import BGCL, BGCLSettings, divergence
 from girl.methods.bgrl import BGRL, BGRLSettings
 from girl.methods.ccassg import CCASSG, CCASSGSettings
@@ -41,8 +41,8 @@ def test_dgi_scores_nodes_by_the_summary_and_shuffled_ones_as_negatives(graph_an
     method = made(DGI, DGISettings(), whole)
     found = method.losses(whole, seeded())["discriminator"]
     real = method.encoder(whole.x, whole.graph)[-1]
-    order = torch.randperm(whole.size, generator=seeded())
-    fake = method.encoder(Features(dense=whole.x.dense()[order]), whole.graph)[-1]
+    order = torch.randperm(whole.num_nodes, generator=seeded())
+    fake = method.encoder(NodeFeatures(dense=whole.x.dense()[order]), whole.graph)[-1]
     summary = method.discriminator @ real.mean(0).sigmoid()
     positive = (real @ summary + method.bias).sigmoid().log()
     negative = (1 - (fake @ summary + method.bias).sigmoid()).log()
@@ -67,12 +67,12 @@ def test_ggd_sums_a_linear_map_and_spreads_what_it_learned(graph_and_labels):
     method = made(GGD, GGDSettings(hide=0.0, reach=2), whole)
     found = method.losses(whole, seeded())["groups"]
     scores = (method.encoder(whole.x, whole.graph)[-1] @ method.head.weight.sum(1)) + method.head.bias.sum()
-    order = torch.randperm(whole.size, generator=seeded())
-    shuffled = Features(dense=whole.x.dense()[order])
+    order = torch.randperm(whole.num_nodes, generator=seeded())
+    shuffled = NodeFeatures(dense=whole.x.dense()[order])
     others = (method.encoder(shuffled, whole.graph)[-1] @ method.head.weight.sum(1)) + method.head.bias.sum()
     expected = -(scores.sigmoid().log().mean() + (1 - others.sigmoid()).log().mean()) / 2
     torch.testing.assert_close(found, expected)
-    h = torch.randn(whole.size, 8, generator=seeded())
+    h = torch.randn(whole.num_nodes, 8, generator=seeded())
     twice = whole.graph.gcn @ (whole.graph.gcn @ h)
     torch.testing.assert_close(method.spread(h, whole), h + twice)
     assert made(GGD, GGDSettings(reach=0), whole).spread(h, whole) is h
@@ -145,11 +145,11 @@ def test_graphmae_rebuilds_hidden_nodes_which_are_hidden_twice(graph_and_labels)
     with torch.no_grad():
         method.token.normal_(generator=seeded(1))
     found = method.losses(whole, seeded())["rebuilt"]
-    hidden = torch.randperm(whole.size, generator=seeded())[: int(0.4 * whole.size)]
+    hidden = torch.randperm(whole.num_nodes, generator=seeded())[: int(0.4 * whole.num_nodes)]
     x = whole.x.dense()
     seen = x.clone()
     seen[hidden] = method.token
-    code = method.encoder(Features(dense=seen), whole.graph)[-1] @ method.between.weight
+    code = method.encoder(NodeFeatures(dense=seen), whole.graph)[-1] @ method.between.weight
     code[hidden] = 0
     rebuilt = method.decoder(code, whole.graph)[hidden]
     expected = (1 - cosine_similarity(rebuilt, x[hidden])).square().mean()
@@ -167,12 +167,12 @@ def test_graphmae_shows_some_hidden_nodes_the_features_of_others(graph_and_label
     method.encoder.register_forward_pre_hook(lambda _, given: shown.append(given[0].dense().detach()))
     method.losses(whole, seeded())
     x = whole.x.dense()
-    hidden = torch.randperm(whole.size, generator=seeded())[: whole.size // 2]
+    hidden = torch.randperm(whole.num_nodes, generator=seeded())[: whole.num_nodes // 2]
     noisy, tokens = hidden[: len(hidden) // 2], hidden[len(hidden) // 2 :]
     assert (shown[0][tokens] == 7).all()
     assert (torch.cdist(shown[0][noisy], x).min(1).values < 1e-3).all()
     assert not torch.equal(shown[0][noisy], x[noisy])
-    rest = torch.ones(whole.size, dtype=torch.bool)
+    rest = torch.ones(whole.num_nodes, dtype=torch.bool)
     rest[hidden] = False
     torch.testing.assert_close(shown[0][rest], x[rest])
 
@@ -242,7 +242,7 @@ def test_selene_has_two_channels(structure, graph_and_labels):
     sum(terms.values()).backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in method.parameters())
     found = method.embed(whole)
-    assert found.shape == (whole.size, 8)
+    assert found.shape == (whole.num_nodes, 8)
     # Another place changes the second channel only, another feature the first (unless features tell the place).
     moved = Batch(whole.x, whole.graph.drop_edges(0.5, seeded()))
     if structure != "features":

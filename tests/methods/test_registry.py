@@ -31,7 +31,7 @@ def test_every_method_learns_and_embeds(name, graph_and_labels, tmp_path):
     whole, _ = graph_and_labels
     recipe = small(name)
     run = pretrain(whole, recipe, Context(folder=tmp_path / "run"))
-    assert run.vectors.shape == (whole.size, run.method.width)
+    assert run.vectors.shape == (whole.num_nodes, run.method.width)
     assert run.vectors.isfinite().all()
     assert not torch.equal(run.vectors, embed_untrained(whole, recipe))
     again = load_run(tmp_path / "run")

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from girl.errors import InputError
-from girl.graph.features import Features
 from girl.graph.graph import Graph
+from girl.graph.node_features import NodeFeatures
 from girl.nn.classifier import Classifier, ClassifierSettings
 
 
@@ -14,7 +14,7 @@ def problem():
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(50, 20, generator=generator) * (torch.rand(50, 20, generator=generator) < 0.2)
     edges = torch.randint(50, (2, 150), generator=generator)
-    return Features.of(x.to_sparse_csr()), Graph.from_edges(edges, 50)
+    return NodeFeatures.from_tensor(x.to_sparse_csr()), Graph.from_edges(edges, 50)
 
 
 @pytest.mark.parametrize("conv", ["sage", "gcn", "gat", "gatv2", "gin"])
@@ -33,14 +33,14 @@ def test_prediction_layer_by_layer_equals_at_once(conv, adjacent, problem):
 
 
 def test_a_fully_adjacent_layer_hears_from_other_components():
-    x = Features.of(torch.eye(6), "none")
+    x = NodeFeatures.from_tensor(torch.eye(6), "none")
     graph = Graph.from_edges(torch.tensor([[0], [1]]), 6)
     other = torch.eye(6)
     other[5, 5] = 9.0
     for adjacent in (False, True):
         torch.manual_seed(0)
         model = Classifier(6, 2, ClassifierSettings(depth=2, hidden=8, adjacent=adjacent))
-        moved = (model.predict(x, graph) - model.predict(Features.of(other, "none"), graph))[0].abs().max()
+        moved = (model.predict(x, graph) - model.predict(NodeFeatures.from_tensor(other, "none"), graph))[0].abs().max()
         assert (moved > 1e-6) == adjacent
 
 

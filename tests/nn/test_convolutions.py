@@ -5,8 +5,8 @@ import torch
 from torch_geometric import nn as pyg
 from torch_geometric.utils import coalesce, remove_self_loops, to_undirected
 
-from girl.graph.features import Features
 from girl.graph.graph import Graph
+from girl.graph.node_features import NodeFeatures
 from girl.kernel.sparse import csr
 from girl.nn.convolutions import APPNP, CONVS, GAT, GCN, GIN, MLP, SAGE, GATv2, GraphConv, convolution
 
@@ -30,7 +30,7 @@ def theirs(ours):
                 near, own = (
                     (other.lin_rel, other.lin_root) if isinstance(ours, GraphConv) else (other.lin_l, other.lin_r)
                 )
-                near.weight.copy_(ours.neighbours.weight.T)
+                near.weight.copy_(ours.linear.weight.T)
                 own.weight.copy_(ours.root.weight.T)
                 near.bias.copy_(ours.root.bias)
             case MLP():
@@ -46,21 +46,21 @@ def theirs(ours):
             case GIN():
                 mlp = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8))
                 other = pyg.GINConv(mlp, eps=ours.epsilon.item())  # resets the weights it is given
-                mlp[0].weight.copy_(ours.first.weight.T)
+                mlp[0].weight.copy_(ours.linear.weight.T)
                 mlp[0].bias.copy_(ours.bias)
                 mlp[2].weight.copy_(ours.second.weight.T)
                 mlp[2].bias.copy_(ours.second.bias)
             case GAT():
                 other = pyg.GATConv(6, 4, heads=2)
                 other.lin.weight.copy_(ours.linear.weight.T)
-                other.att_src.copy_(ours.says.unsqueeze(0))
-                other.att_dst.copy_(ours.asked.unsqueeze(0))
+                other.att_src.copy_(ours.source_score.unsqueeze(0))
+                other.att_dst.copy_(ours.target_score.unsqueeze(0))
                 other.bias.copy_(ours.bias)
             case GATv2():
                 other = pyg.GATv2Conv(6, 4, heads=2)
-                other.lin_l.weight.copy_(ours.source.weight.T)
+                other.lin_l.weight.copy_(ours.linear.weight.T)
                 other.lin_r.weight.copy_(ours.target.weight.T)
-                other.lin_l.bias.copy_(ours.source.bias)
+                other.lin_l.bias.copy_(ours.linear.bias)
                 other.lin_r.bias.copy_(ours.target.bias)
                 other.att.copy_(ours.attention.unsqueeze(0))
                 other.bias.copy_(ours.bias)
@@ -77,14 +77,14 @@ def layer(conv):
 
 
 @pytest.mark.parametrize("conv", list(CONVS))
-def test_equals_torch_geometric(conv, problem):
+def test_layers_equal_those_of_torch_geometric(conv, problem):
     x, edges, graph = problem
     ours = layer(conv)
     torch.testing.assert_close(ours(x, graph), theirs(ours)(x, edges), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("conv", list(CONVS))
-def test_a_neighbour_of_weight_two_is_heard_twice(conv, problem):
+def test_a_neighbor_of_weight_two_counts_as_two_neighbors(conv, problem):
     x, edges, graph = problem
     double = (edges[0] + edges[1]) % 3 == 0  # the same for both directions
     copies = torch.cat([edges, edges[:, double]], dim=1)
@@ -99,7 +99,11 @@ def test_a_neighbour_of_weight_two_is_heard_twice(conv, problem):
 def test_some_rows_are_rows_of_all_with_the_same_gradient(conv, form, problem):
     x, _, graph = problem
     x = torch.where(x > 0, x, 0.0)
-    given = {"dense": x, "features": Features.of(x), "sparse": Features.of(x.to_sparse_csr())}[form]
+    given = {
+        "dense": x,
+        "features": NodeFeatures.from_tensor(x),
+        "sparse": NodeFeatures.from_tensor(x.to_sparse_csr()),
+    }[form]
     ours = layer(conv)
     rows = torch.tensor([3, 39, 0, 17])
     weight = torch.randn(4, 8)
@@ -109,3 +113,15 @@ def test_some_rows_are_rows_of_all_with_the_same_gradient(conv, form, problem):
     expected = torch.autograd.grad((whole * weight).sum(), list(ours.parameters()))
     torch.testing.assert_close(some, whole, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("conv", list(CONVS))
+@pytest.mark.parametrize("form", ["dense", "features"])
+def test_columns_of_the_messages_are_computed_alone(conv, form, problem):
+    x, _, graph = problem
+    x = x if form == "dense" else NodeFeatures.from_tensor(x)
+    ours = layer(conv)
+    messages = ours.sources(x, graph)
+    parts = [ours.sources(x, graph, slice(start, start + 2)) for start in range(0, messages.shape[1], 2)]
+    torch.testing.assert_close(torch.cat(parts, 1), messages)
+    assert ours.passes_on(x) == (form == "dense" and messages is x)

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from girl.errors import InputError
-from girl.graph.features import Features
 from girl.graph.graph import Graph
+from girl.graph.node_features import NodeFeatures
 from girl.nn.convolutions import CONVS
 from girl.nn.encoder import Encoder, EncoderSettings, _chunks
 
@@ -14,7 +14,7 @@ from girl.nn.encoder import Encoder, EncoderSettings, _chunks
 def problem():
     torch.manual_seed(0)
     x = torch.randn(50, 20) * (torch.rand(50, 20) < 0.2)
-    return Features.of(x.to_sparse_csr()), Graph.from_edges(torch.randint(50, (2, 150)), 50)
+    return NodeFeatures.from_tensor(x.to_sparse_csr()), Graph.from_edges(torch.randint(50, (2, 150)), 50)
 
 
 @pytest.mark.parametrize("conv", list(CONVS))

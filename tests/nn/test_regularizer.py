@@ -11,8 +11,8 @@ from torch.utils.checkpoint import checkpoint
 from torch_geometric.nn import GAT, GCN, GIN, GCNConv, GraphSAGE, SAGEConv
 
 from girl import KRLoss, KRRegularizer
-from girl.graph.features import Features
 from girl.graph.graph import Graph
+from girl.graph.node_features import NodeFeatures
 from girl.kernel.checks import NotFiniteError
 from girl.nn.encoder import Encoder, EncoderSettings
 
@@ -130,7 +130,7 @@ def test_the_layers_of_this_package_are_found():
     x, edges, y, mask = problem()
     encoder = Encoder(D, EncoderSettings(conv="sage", hidden=16, layers=3))
     regularizer = KRRegularizer(encoder)
-    encoder(Features.of(x, "none"), Graph.from_edges(edges, N))
+    encoder(NodeFeatures.from_tensor(x, "none"), Graph.from_edges(edges, N))
     assert regularizer(y, mask) > 0
     assert len(regularizer.layers) == 2
 

@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from girl.errors import InputError
 from girl.graph.partition import partition
-from girl.graph.union import union
+from girl.graph.union import disjoint_union
 from girl.nn.convolutions import CONVS
 from girl.nn.encoder import shared
 from girl.training.batch import make_batch
@@ -51,7 +51,7 @@ def learned(processes, folder=None, stop=0, **values):
     """What GIRL learns from the set of graphs; interrupted after ``stop`` epochs, if they are any."""
     train = {"epochs": 4, "per_batch": 4, "lr": 1e-2, "save_every": 1}
     recipe = Recipe().with_values({**QUIET, "keep": 0.0, **train, **values})
-    whole = make_batch(union(graphs()), recipe.encoder)
+    whole = make_batch(disjoint_union(graphs()), recipe.encoder)
 
     def watch(method, history):
         if stop and len(history.epochs) > stop:
@@ -83,7 +83,7 @@ def taught(processes):
     settings = {"depth": 4, "hidden": 8, "dropout": 0.0, "rank": 16, "epochs": 3, "clusters": 8, "per_batch": 4}
     recipe = SupervisedRecipe().with_values(settings)
     whole = make_batch(data, Recipe().with_values({"normalise": "none"}).encoder)
-    of = (torch.arange(whole.size) // 24).tolist()
+    of = (torch.arange(whole.num_nodes) // 24).tolist()
     assert len(set(zip(of, partition(whole.graph, 8, 0).tolist(), strict=True))) == 8  # METIS finds them
     run = train_classifier(whole, labels, recipe, Context(distributed=processes))
     return run.history.epochs, torch.cat([p.detach().flatten() for p in run.model.parameters()]), run.history.scores

@@ -10,9 +10,9 @@ import torch
 from rich.console import Console
 
 from girl.errors import InputError
-from girl.graph.features import Features
+from girl.graph.batch import Batch
 from girl.graph.graph import Graph
-from girl.methods.base import Batch
+from girl.graph.node_features import NodeFeatures
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.nn.encoder import EncoderSettings
 from girl.training.checkpoint import list_checkpoints, load_newest
@@ -24,7 +24,10 @@ from girl.training.state import TrainingState, TrainSettings
 def whole(n=150):
     generator = torch.Generator().manual_seed(0)
     x = (torch.rand(n, 30, generator=generator) < 0.2).float()
-    return Batch(Features.of(x.to_sparse_csr()), Graph.from_edges(torch.randint(n, (2, 4 * n), generator=generator), n))
+    return Batch(
+        NodeFeatures.from_tensor(x.to_sparse_csr()),
+        Graph.from_edges(torch.randint(n, (2, 4 * n), generator=generator), n),
+    )
 
 
 def method(**extra):
@@ -265,7 +268,7 @@ def test_methods_are_told_of_steps_and_epochs():
     made.after_step = lambda share: told.append(share)
 
     def after_epoch(batches, generator):
-        told.append([batch.size for batch in batches()])
+        told.append([batch.num_nodes for batch in batches()])
         assert isinstance(generator, torch.Generator)
 
     made.after_epoch = after_epoch

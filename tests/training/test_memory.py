@@ -36,7 +36,7 @@ def measured(shape, method, values):
     if method == "classifier":
         recipe = SupervisedRecipe().with_values(values).resolved()
         whole = make_batch(data, recipe.model.encoder)
-        nodes = torch.arange(whole.size)
+        nodes = torch.arange(whole.num_nodes)
         labels = Labels(nodes % 5, nodes[::2], nodes[1::2], 5)
         told = forecast.peak(untrained_classifier(shape[1], labels, recipe), whole, recipe.train)
     else:

@@ -87,7 +87,7 @@ def test_another_graph_is_embedded_on_the_scale_of_the_first(unit, tmp_path):
     run = load_run(tmp_path)
     few = torch.arange(30)
     # What is the features' part, the first twelve columns, does not depend on the other nodes.
-    torch.testing.assert_close(run.embed(whole.part(few))[:, :12], run.embed(whole)[few, :12])
+    torch.testing.assert_close(run.embed(whole.subgraph(few))[:, :12], run.embed(whole)[few, :12])
 
 
 def test_pretraining_in_clusters_and_on_directed_edges():
@@ -184,7 +184,7 @@ def test_without_weights_the_encoder_only_smooths(conv):
     recipe = SMALL.with_values({"conv": conv, "keep": 0.0, "unit": False, "normalise": "none"})
     whole = make_batch(clustered(), recipe.encoder)
     operators = {
-        "appnp": lambda x: whole.graph.smooth(x, 0.1, 10),
+        "appnp": lambda x: whole.graph.propagate(x, 0.1, 10),
         "gcn": lambda x: whole.graph.gcn @ x,
         "mlp": lambda x: x,
         "sgc": lambda x: nth(whole.graph.gcn, 10, x),

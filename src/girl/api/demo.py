@@ -50,7 +50,9 @@ def run_demo(out: Path, console: Console) -> Demo:
     dataset = datasets.load("digits")
     whole = make_batch(dataset.data, RECIPE.encoder)
     edges = dataset.data.edge_index.shape[1]
-    console.print(f"digits: {whole.size:,} images, each joined to its ten nearest ({edges:,} edges)", highlight=False)
+    console.print(
+        f"digits: {whole.num_nodes:,} images, each joined to its ten nearest ({edges:,} edges)", highlight=False
+    )
     config = {"dataset": "digits", "protocol": PROTOCOL, "split": 0}
     # Anew each time: seconds of training are not worth a refusal of what an older version left.
     run = pretrain(whole, RECIPE, Context(folder=out, resume="never", console=console), config)

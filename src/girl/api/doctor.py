@@ -127,7 +127,7 @@ def _message_passing(name: str) -> Iterator[Finding]:
     draw = torch.Generator().manual_seed(0)
     edges = torch.randint(200, (2, 900), generator=draw)
     graph, z = Graph.from_edges(edges, 200), torch.randn(200, 8, generator=draw)
-    off = float((graph.gcn @ z - graph.gcn.matrix.to_dense() @ z).abs().max())
+    off = float((graph.gcn @ z - graph.gcn.tensor.to_dense() @ z).abs().max())
     good = off < 1e-4
     remedy = "" if good else "reinstall scipy and torch: their sparse products disagree"
     yield Finding(name, "well" if good else "fault", f"sparse products within {off:.0e}", remedy)

@@ -20,9 +20,9 @@ from girl.api.report import REPORT
 from girl.console import console_of
 from girl.errors import InputError
 from girl.evaluation.quality import measure_run
-from girl.graph.compact import compact
+from girl.graph.batch import Batch
 from girl.graph.structure import LARGE, STRUCTURES, Structure, StructureEncoding
-from girl.methods.base import Batch
+from girl.kernel.sparse import to_csr_or_dense
 from girl.nn.encoder import shared
 from girl.reporting.page import write_report
 from girl.reporting.run_report import report_data_from_memory, save_report_inputs
@@ -235,7 +235,7 @@ def with_structure(
         made = known
         if made is None:
             return graph, None
-        columns = made.apply(data.edge_index, n, graph.directed, graph=of)
+        columns = made.apply(data.edge_index, n, graph.directed, graph_id=of)
     else:
         usual: Structure = "roles" if graph.is_set else "both"
         wanted = (usual if data.x is None else "none") if structure == "auto" else structure
@@ -244,7 +244,9 @@ def with_structure(
                 which = "roles" if graph.is_set else "roles, positions or both"
                 raise InputError(f"structure: given none for a graph without features, expected {which}")
             return graph, None
-        made, columns, _ = StructureEncoding.fit(wanted, data.edge_index, n, graph.directed, data.edge_weight, graph=of)
+        made, columns, _ = StructureEncoding.fit(
+            wanted, data.edge_index, n, graph.directed, data.edge_weight, graph_id=of
+        )
     counts = graph.counts | {"columns from the graph itself": columns.shape[1]}
     data = copy(data)
     data.x = _beside(data.x, columns)
@@ -258,7 +260,7 @@ def _beside(x: Tensor | None, columns: NDArray[np.float32]) -> Tensor:
         return torch.cat([x, torch.from_numpy(columns)], dim=1)
     parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
     known = scipy.sparse.csr_matrix(parts, shape=tuple(x.shape))
-    return compact(scipy.sparse.hstack([known, scipy.sparse.csr_matrix(columns)], format="csr"))
+    return to_csr_or_dense(scipy.sparse.hstack([known, scipy.sparse.csr_matrix(columns)], format="csr"))
 
 
 def _recipe(recipe: str | Recipe, options: dict[str, Any], graph: UserGraph) -> Recipe:

@@ -20,10 +20,10 @@ from torch_geometric.data import Data, Dataset
 from girl.console import console_of
 from girl.errors import InputError
 from girl.files import write_json
-from girl.graph.compact import compact
-from girl.graph.features import columns_beside
-from girl.graph.nearest import nearest_neighbours
-from girl.graph.union import union
+from girl.graph.nearest import nearest_neighbors
+from girl.graph.node_features import num_extra_columns
+from girl.graph.union import disjoint_union
+from girl.kernel.sparse import to_csr_or_dense
 from girl.methods.girl import GIRLSettings
 from girl.nn.encoder import EncoderSettings
 from girl.training.batch import make_batch
@@ -151,7 +151,7 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         if isinstance(params["recipe"], dict):
             params["recipe"] = Recipe().with_values(params["recipe"]["values"], str(path))
         estimator = cls(**params)
-        estimator.n_features_in_ = run.config["inputs"] - columns_beside(run.recipe.encoder.normalise)
+        estimator.n_features_in_ = run.config["inputs"] - num_extra_columns(run.recipe.encoder.normalise)
         return estimator._set_run(run)
 
     def _set_run(self, run: Run) -> Self:
@@ -163,14 +163,14 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     def _graph(self, data: GraphLike, *, reset: bool) -> Data:
         if isinstance(data, Dataset) or (isinstance(data, list | tuple) and len(data) and isinstance(data[0], Data)):
-            return union(list(data))
+            return disjoint_union(list(data))
         if isinstance(data, Data):
             if data.x is None:
                 raise InputError("x: the graph has no node features; girl.from_networkx and `girl embed` make some")
             return data
         rows = validate_data(self, data, reset=reset, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2)
         x = torch.from_numpy(np.ascontiguousarray(rows)) if isinstance(rows, np.ndarray) else rows
-        return Data(x=compact(x), edge_index=nearest_neighbours(rows, self.n_neighbors))
+        return Data(x=to_csr_or_dense(x), edge_index=nearest_neighbors(rows, self.n_neighbors))
 
     def _recipe(self, graph: Data) -> Recipe:
         name = "graphs" if self.recipe == "default" and "graph" in graph else self.recipe

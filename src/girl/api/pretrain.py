@@ -13,7 +13,7 @@ from girl import datasets, splits
 from girl.console import console_of, print_line
 from girl.errors import InputError
 from girl.evaluation.scores import check_inductive_protocol
-from girl.graph.union import union
+from girl.graph.union import disjoint_union
 from girl.nn.encoder import shared
 from girl.training.batch import make_batch
 from girl.training.cached_batch import cached_batch, cached_part
@@ -74,7 +74,7 @@ def pretrain(
         if name is not None:
             return _pretrain_dataset(name, chosen, protocol, split, context, data_root, mirror)
         assert not isinstance(data, str)
-        graph = data if isinstance(data, Data) else union(list(data))
+        graph = data if isinstance(data, Data) else disjoint_union(list(data))
         return pretrain_batch(make_batch(graph, chosen.encoder, context.device), chosen, context)
 
 
@@ -107,7 +107,7 @@ def _pretrain_dataset(
         part = cached_part(graph, parts.train, context) if dataset.inductive else graph
     graphs = f"{dataset.graphs:,} graphs, " if dataset.graphs else ""
     edges = dataset.data.edge_index.shape[1]
-    print_line(context.console, f"{dataset.title}: {graphs}{graph.size:,} nodes, {edges:,} edges")
+    print_line(context.console, f"{dataset.title}: {graphs}{graph.num_nodes:,} nodes, {edges:,} edges")
     config = {"dataset": dataset.name, "protocol": rule.name, "split": split, "stand_in": dataset.stand_in}
     run = pretrain_batch(part, recipe, context, config)
     if part is not graph:

@@ -49,7 +49,7 @@ def _report_data_of_dataset(folder: Path, run: Run, data_root: Path | None, mirr
     dataset = datasets.load(run.config["dataset"], data_root, mirror)
     batch = make_batch(dataset.data, run.recipe.encoder)
     path = folder / "embeddings.npy"
-    vectors = _saved_vectors(path, dataset.graphs or batch.size)
+    vectors = _saved_vectors(path, dataset.graphs or batch.num_nodes)
     if vectors is None:
         vectors = run.embed(batch).numpy()
     seen = None

@@ -13,7 +13,7 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import remove_self_loops, to_undirected
 
-from girl.graph.compact import compact
+from girl.kernel.sparse import to_csr_or_dense
 
 
 def read_npz(path: Path) -> Data:
@@ -32,4 +32,4 @@ def read_npz(path: Path) -> Data:
     x.eliminate_zeros()
     edges = torch.from_numpy(np.stack([adjacency.row, adjacency.col])).long()
     edges = to_undirected(remove_self_loops(edges)[0], num_nodes=x.shape[0])
-    return Data(x=compact(x), edge_index=edges, y=y)
+    return Data(x=to_csr_or_dense(x), edge_index=edges, y=y)

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, index_to_mask, remove_self_loops
 
-from girl.graph.compact import compact
+from girl.kernel.sparse import to_csr_or_dense
 
 #: Validation nodes of the public split: those after the training nodes.
 VALIDATION = 500
@@ -69,7 +69,7 @@ def read_planetoid(folder: Path, name: str) -> Data:
     target = np.concatenate([np.asarray(neighbors, dtype=np.int64) for neighbors in graph.values()])
     # Self-loops and repeated edges are dropped, as in Planetoid.
     edges, _ = remove_self_loops(torch.from_numpy(np.stack([source, target])))
-    data = Data(x=compact(x), y=labels, edge_index=coalesce(edges, num_nodes=len(labels), sort_by_row=False))
+    data = Data(x=to_csr_or_dense(x), y=labels, edge_index=coalesce(edges, num_nodes=len(labels), sort_by_row=False))
     parts = torch.arange(train), torch.arange(train, train + VALIDATION), order
     data.train_mask, data.val_mask, data.test_mask = (index_to_mask(part, len(labels)) for part in parts)
     return data

@@ -18,9 +18,9 @@ from girl.datasets.npz import read_npz
 from girl.datasets.ogb import read_ogb
 from girl.datasets.planetoid import read_planetoid
 from girl.datasets.registry import Entry
-from girl.graph.compact import compact
-from girl.graph.nearest import nearest_neighbours
+from girl.graph.nearest import nearest_neighbors
 from girl.graph.structure import StructureEncoding
+from girl.kernel.sparse import to_csr_or_dense
 
 #: A graph and the splits published with it.
 GraphAndSplits = tuple[Data, dict[str, Masks]]
@@ -75,7 +75,7 @@ def read(entry: Entry, root: Path) -> GraphAndSplits:
         # The file lists each flight once, from the larger id to the smaller: its direction means nothing.
         _, columns, _ = StructureEncoding.fit("both", data.edge_index, len(data.y), False, None, count=POSITIONS)
         data.x = torch.from_numpy(columns)
-    x = data.x if data.x.layout == torch.sparse_csr else compact(data.x)
+    x = data.x if data.x.layout == torch.sparse_csr else to_csr_or_dense(data.x)
     return Data(x=x, edge_index=data.edge_index.contiguous(), y=data.y.long()), fixed
 
 
@@ -83,7 +83,7 @@ def _digits() -> Data:
     """scikit-learn's digits: 1,797 images of 8 × 8 pixels in [0, 1], each connected to its ten nearest neighbours."""
     pixels, labels = load_digits(return_X_y=True)
     pixels = pixels / 16
-    edges = nearest_neighbours(pixels, NEIGHBORS)
+    edges = nearest_neighbors(pixels, NEIGHBORS)
     return Data(x=torch.from_numpy(pixels).float(), edge_index=edges, y=torch.from_numpy(labels).long())
 
 
@@ -147,7 +147,7 @@ def _union(splits: list[list[Data]]) -> GraphAndSplits:
     batch = Batch.from_data_list([graph for split in splits for graph in split])
     owner = torch.cat([torch.full((sum(len(g.y) for g in split),), i) for i, split in enumerate(splits)])
     train, validation, test = ((owner == i).view(-1, 1) for i in range(3))
-    data = Data(x=compact(batch.x), edge_index=batch.edge_index.contiguous(), y=batch.y)
+    data = Data(x=to_csr_or_dense(batch.x), edge_index=batch.edge_index.contiguous(), y=batch.y)
     return data, {"public": (train, validation, test)}
 
 
@@ -158,4 +158,4 @@ def _graph_set(entry: Entry, root: Path) -> Data:
     graph = torch.repeat_interleave(torch.arange(len(first) - 1), first.diff())
     owner = torch.repeat_interleave(torch.arange(len(first) - 1), slices["edge_index"].diff())
     x = data.x[:, sizes["num_node_attributes"] :].float()
-    return Data(x=compact(x), edge_index=data.edge_index + first[owner], y=data.y.long(), graph=graph)
+    return Data(x=to_csr_or_dense(x), edge_index=data.edge_index + first[owner], y=data.y.long(), graph=graph)

@@ -1,7 +1,7 @@
 r"""Baselines: node representations that need no training, and that a trained embedding has to beat.
 
 These are the raw features, and features propagated by :math:`\hat A = D^{-1/2}(A + I)D^{-1/2}` as in a GCN without
-weights. The untrained encoder, a third baseline, is :func:`girl.training.run.embed_untrained`.
+weights. The untrained encoder, a third baseline, is :func:`girl.training.untrained.embed_untrained`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import torch
 from sklearn.decomposition import TruncatedSVD
 from torch import Tensor
 from torch_geometric.data import Data
-from torch_geometric.utils import add_remaining_self_loops, to_undirected
 
 from girl.errors import InputError
-from girl.evaluation.design_matrix import to_scipy
-from girl.graph.graph import check_edges
-from girl.kernel import sparse
+from girl.graph.graph import Graph
+from girl.graph.propagate import propagate
+from girl.kernel.sparse import to_scipy
 
 _log = logging.getLogger(__name__)
 
@@ -68,10 +67,15 @@ def propagate_features(
     if (hops is None) == (teleport is None):
         raise InputError(f"propagate_features: given hops={hops} and teleport={teleport}, expected exactly one of them")
     x = _dense(raw(data), seed)
-    check_edges(data.edge_index, x.shape[0])
-    adjacency = normalised(data.edge_index, x.shape[0], x.dtype)
+    adjacency = Graph.from_edges(data.edge_index, x.shape[0]).gcn
+    adjacency = adjacency.with_values(adjacency.values.to(x.dtype))
     if teleport is not None:
-        return _pagerank(adjacency, x, teleport)
+        if not 0 < teleport <= 1:
+            raise InputError(f"teleport: given {teleport}, expected a probability above 0, up to 1")
+        steps = 0
+        while (1 - teleport) ** (steps + 1) > REMAINDER:
+            steps += 1
+        return propagate(adjacency, x, teleport, steps, remainder=False)
     if hops is None or hops < 0:
         raise InputError(f"hops: given {hops}, expected a whole number of at least 0")
     layers = [x]
@@ -87,27 +91,6 @@ BASELINES: dict[str, Callable[[Data], Tensor]] = {
     "hops": lambda data: propagate_features(data, hops=2, keep=True),
     "ppr": lambda data: propagate_features(data, teleport=0.1),
 }
-
-
-def normalised(edge_index: Tensor, nodes: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    r""":math:`D^{-1/2}(A+I)D^{-1/2}`, CSR, of the undirected graph without double edges."""
-    edges, _ = add_remaining_self_loops(to_undirected(edge_index, num_nodes=nodes), num_nodes=nodes)
-    row, col = edges[:, torch.argsort(edges[0], stable=True)]
-    degree = torch.bincount(row, minlength=nodes)
-    scale = degree.to(dtype).rsqrt()
-    crow = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
-    return sparse.csr(crow, col, scale[row] * scale[col], (nodes, nodes))
-
-
-def _pagerank(adjacency: Tensor, x: Tensor, teleport: float) -> Tensor:
-    if not 0 < teleport <= 1:
-        raise InputError(f"teleport: given {teleport}, expected a chance above 0, up to 1")
-    total, weight, walked = teleport * x, 1 - teleport, x
-    while weight > REMAINDER:
-        walked = adjacency @ walked
-        total += teleport * weight * walked
-        weight *= 1 - teleport
-    return total
 
 
 def _dense(x: Tensor, seed: int) -> Tensor:

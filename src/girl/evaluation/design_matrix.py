@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.sparse
 import torch
 from torch import Tensor
 
-from girl.kernel import sparse
+from girl.kernel.sparse import SparseMatrix, take_rows, to_scipy
 
 
 class DesignMatrix:
@@ -24,11 +23,11 @@ class DesignMatrix:
 
     def __init__(self, x: Tensor) -> None:
         self.x = x
-        self._transpose = sparse.transpose(x) if x.layout == torch.sparse_csr else None
+        self._sparse = SparseMatrix(x) if x.layout == torch.sparse_csr else None
         n = x.shape[0]
         ones = torch.ones(n, 1, dtype=x.dtype)
-        values = x.values() if self._transpose is not None else x
-        self.mean = ((self._transpose if self._transpose is not None else x.T) @ ones).T / n  # 1 × d
+        values = x if self._sparse is None else self._sparse.values
+        self.mean = (x.T @ ones if self._sparse is None else self._sparse.t_matmul(ones)).T / n  # 1 × d
         mean_square = float(self.mean.double().square().sum())
         variance = float(values.double().square().sum()) / n - mean_square
         # A constant matrix has no variance and is not scaled; the intercept then does all the work.
@@ -41,18 +40,18 @@ class DesignMatrix:
 
     def times_transpose(self, w: Tensor) -> Tensor:
         r""":math:`w\tilde X^\top`, k × n, for weights w, k × d."""
-        product = w @ self.x.T if self._transpose is None else (self.x @ w.T).T.contiguous()
+        product = w @ self.x.T if self._sparse is None else (self._sparse @ w.T).T.contiguous()
         return product.sub_(w @ self.mean.T).div_(self.scale)
 
     def times(self, g: Tensor) -> Tensor:
         r""":math:`g\tilde X`, k × d, for g, k × n."""
-        product = g @ self.x if self._transpose is None else (self._transpose @ g.T).T.contiguous()
+        product = g @ self.x if self._sparse is None else self._sparse.t_matmul(g.T).T.contiguous()
         return product.sub_(g.sum(1, keepdim=True) * self.mean).div_(self.scale)
 
     def gram(self) -> Tensor:
         r"""The smaller of :math:`\tilde X\tilde X^\top` and :math:`\tilde X^\top\tilde X`, in float64."""
         n, d = self.shape
-        if self._transpose is None:
+        if self._sparse is None:
             centered = (self.x.double() - self.mean.double()).div_(self.scale)
             return centered @ centered.T if n < d else centered.T @ centered
         x = to_scipy(self.x.double())
@@ -66,23 +65,9 @@ class DesignMatrix:
         return product.div_(self.scale**2)
 
 
-def to_scipy(x: Tensor) -> scipy.sparse.csr_matrix:
-    """A CSR tensor as a scipy matrix that shares its memory."""
-    return scipy.sparse.csr_matrix((x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy()), x.shape)
-
-
 def row_selector(x: Tensor) -> Callable[[Tensor], Tensor]:
     """A function that returns the given rows of a dense or CSR matrix."""
-    if x.layout != torch.sparse_csr:
-        return lambda rows: x[rows]
-    matrix = to_scipy(x)  # torch cannot index the rows of a CSR tensor
-
-    def select(rows: Tensor) -> Tensor:
-        part = matrix[rows.numpy()]
-        crow, col = torch.from_numpy(part.indptr).long(), torch.from_numpy(part.indices).long()
-        return sparse.csr(crow, col, torch.from_numpy(part.data), (len(rows), x.shape[1]))
-
-    return select
+    return (lambda rows: take_rows(x, rows)) if x.layout == torch.sparse_csr else (lambda rows: x[rows])
 
 
 def sample(nodes: int, most: int, seed: int) -> Tensor:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from girl.evaluation.design_matrix import DesignMatrix
-from girl.kernel import sparse
+from girl.kernel.sparse import SparseMatrix
 
 #: The paper states two layers and ELU; the width, the learning rate and the rest are ours.
 HIDDEN = 256
@@ -21,19 +20,6 @@ SCORE_EVERY = 10
 #: Training stops after this many validation scores without improvement, or after this many in all.
 PATIENCE = 10
 MAX_SCORES = 60
-
-
-class _Product(torch.autograd.Function):
-    """X w for constant CSR X (n × d), with the gradient Xᵀg that torch would form slowly."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
-        ctx.x = x
-        return x @ w
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor]:
-        return None, sparse.transpose(ctx.x) @ grads[0].contiguous()
 
 
 class MLP(nn.Module):
@@ -54,8 +40,10 @@ class MLP(nn.Module):
         for weight in (self.first, self.second):
             nn.init.xavier_uniform_(weight, generator=generator)
 
-    def forward(self, x: Tensor) -> Tensor:
-        product = _Product.apply(x, self.first) if x.layout == torch.sparse_csr else x @ self.first
+    def forward(self, x: Tensor | SparseMatrix) -> Tensor:
+        if isinstance(x, Tensor) and x.layout == torch.sparse_csr:
+            x = SparseMatrix(x)
+        product = x @ self.first
         hidden = nn.functional.elu((product - self.mean @ self.first) / self.scale + self.first_bias)
         return hidden @ self.second + self.second_bias
 
@@ -85,12 +73,13 @@ def fit_mlp(
     generator = torch.Generator().manual_seed(seed)
     model = MLP(DesignMatrix(x), y.shape[1] if y.dim() == 2 else int(y.max()) + 1, generator)
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE, weight_decay=weight_decay)
+    inputs = SparseMatrix(x) if x.layout == torch.sparse_csr else x
     loss = nn.functional.binary_cross_entropy_with_logits if y.dim() == 2 else nn.functional.cross_entropy
     best, best_state, stale = (-1.0, 0.0), copy.deepcopy(model.state_dict()), 0
     for _ in range(MAX_SCORES):
         steps = 0
         while steps < SCORE_EVERY:
-            for batch, target in _batches(x, y, rows, generator):
+            for batch, target in _batches(inputs, y, rows, generator):
                 optimizer.zero_grad()
                 loss(model(batch), target).backward()
                 optimizer.step()
@@ -107,8 +96,8 @@ def fit_mlp(
 
 
 def _batches(
-    x: Tensor, y: Tensor, rows: Callable[[Tensor], Tensor], generator: torch.Generator
-) -> Iterator[tuple[Tensor, Tensor]]:
+    x: Tensor | SparseMatrix, y: Tensor, rows: Callable[[Tensor], Tensor], generator: torch.Generator
+) -> Iterator[tuple[Tensor | SparseMatrix, Tensor]]:
     """One epoch: all rows at once if they are few, else shuffled batches without a shorter last one."""
     if len(y) <= BATCH_SIZE:
         yield x, y

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
-from girl.errors import InputError
-from girl.evaluation.design_matrix import sample, to_scipy
+from girl.evaluation.design_matrix import sample
+from girl.graph.adjacency import build_adjacency
+from girl.kernel.sparse import to_scipy
 
 #: Names of representations in reports and tables.
 RAW, BAG, UNTRAINED, GIRL = "raw features", "bag of nodes", "untrained encoder", "GIRL"
@@ -43,17 +44,8 @@ class NeighborhoodScore:
 
 
 def neighbourhoods(edge_index: Tensor | NDArray[np.integer], nodes: int) -> scipy.sparse.csr_array:
-    """Who is joined to whom, n × n of ones: both directions, once, without loops; each row sorted."""
-    source, target = np.asarray(edge_index, dtype=np.int64).reshape(2, -1)
-    if source.size and (min(source.min(), target.min()) < 0 or max(source.max(), target.max()) >= nodes):
-        raise InputError(f"edge_index: given nodes beyond the embedding's rows, expected 0 to {nodes - 1}")
-    apart = source != target
-    source, target = source[apart], target[apart]
-    both = np.concatenate([source, target]), np.concatenate([target, source])
-    joined = scipy.sparse.csr_array((np.ones(len(both[0]), dtype=np.int32), both), shape=(nodes, nodes))
-    joined.sum_duplicates()
-    joined.data[:] = 1
-    return joined
+    """The adjacency matrix of the undirected graph, n × n of ones, as a scipy array."""
+    return scipy.sparse.csr_array(to_scipy(build_adjacency(torch.as_tensor(edge_index), nodes)))
 
 
 class CosineSimilarity:

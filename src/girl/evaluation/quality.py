@@ -33,7 +33,7 @@ from girl.evaluation.neighborhood import (
     neighbourhoods,
     score_neighborhoods,
 )
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
 from girl.training.run import Run
 from girl.training.untrained import embed_untrained
 
@@ -101,8 +101,8 @@ def measure_run(
         labels: a class for each row, None where it is missing.
         seen: the part of the graph that training used, if not all of it (inductive data).
     """
-    graph_set = batch.graphs is not None
-    untrained = embed_untrained(batch, run.recipe, seen) if batch.size <= MAX_UNTRAINED_NODES else None
+    graph_set = batch.graph_id is not None
+    untrained = embed_untrained(batch, run.recipe, seen) if batch.num_nodes <= MAX_UNTRAINED_NODES else None
     return measure(
         vectors,
         None if graph_set else data.edge_index,

@@ -1,4 +1,4 @@
-"""Rows of a table as a graph: each is joined to its nearest neighbours."""
+"""A graph from the rows of a table: each row is joined to its nearest neighbours."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from torch import Tensor
 from girl.errors import InputError
 
 
-def nearest_neighbours(rows: Any, count: int) -> Tensor:
-    """Edges between rows of which one is among the other's ``count`` nearest (2 × m, both directions, in order)."""
+def nearest_neighbors(rows: Any, count: int) -> Tensor:
+    """Edges (2 × m, both directions, sorted) between rows of which one is among the other's ``count`` nearest."""
     from sklearn.neighbors import kneighbors_graph
 
     if count < 1:
         raise InputError(f"neighbors: given {count}, expected at least 1")
-    n = rows.shape[0]
-    nearest = kneighbors_graph(rows, min(count, n - 1))
-    both = (nearest + nearest.T).tocoo()
-    edges = torch.from_numpy(np.stack([both.row, both.col])).long()
-    return edges[:, (edges[0] * n + edges[1]).argsort()]
+    nearest = kneighbors_graph(rows, min(count, rows.shape[0] - 1))
+    both = (nearest + nearest.T).tocsr()
+    both.sort_indices()
+    return torch.from_numpy(np.stack(both.nonzero())).long()

@@ -1,4 +1,4 @@
-"""A list of graphs as one: their disjoint union, which knows whose each node is."""
+"""A list of graphs as one graph: their disjoint union."""
 
 from __future__ import annotations
 
@@ -8,38 +8,37 @@ import torch
 from torch_geometric.data import Data
 
 from girl.errors import InputError
-from girl.graph.graph import check_edges
+from girl.graph.adjacency import check_edge_index
 
 
-def union(graphs: Sequence[Data]) -> Data:
-    """One ``Data`` with ``x``, ``edge_index``, ``graph`` (n: which graph each node is of) and ``graphs``, their number.
+def disjoint_union(graphs: Sequence[Data]) -> Data:
+    """One ``Data`` with ``x``, ``edge_index``, ``graph`` (n: the graph of each node) and ``graphs``, their number.
 
-    Weights of edges are kept if all graphs have them. Graphs without nodes are allowed: readouts give them zeros.
+    Edge weights are kept if all graphs have them. Graphs without nodes are allowed: readouts give them zeros. A PyG
+    ``Batch`` would lose both rules, and the name of the graph that is at fault.
     """
     if not len(graphs):
         raise InputError("graphs: given none, expected at least one")
-    columns = None
-    for index, one in enumerate(graphs):
-        if not isinstance(one, Data):
-            raise InputError(f"graph {index}: given a {type(one).__name__}, expected a torch_geometric Data")
-        if one.x is None or one.x.dim() != 2:
+    for index, graph in enumerate(graphs):
+        if not isinstance(graph, Data):
+            raise InputError(f"graph {index}: given a {type(graph).__name__}, expected a torch_geometric Data")
+        if graph.x is None or graph.x.dim() != 2:
             raise InputError(f"graph {index}: x is missing, expected node features (n × d)")
-        columns = one.x.shape[1] if columns is None else columns
-        if one.x.shape[1] != columns:
-            raise InputError(f"graph {index}: given {one.x.shape[1]} features, expected {columns} as in graph 0")
+        columns = graphs[0].x.shape[1]
+        if graph.x.shape[1] != columns:
+            raise InputError(f"graph {index}: given {graph.x.shape[1]} features, expected {columns} as in graph 0")
         try:
-            check_edges(one.edge_index, one.x.shape[0])
+            check_edge_index(graph.edge_index, graph.x.shape[0])
         except InputError as error:
             raise InputError(f"graph {index}: {error}") from error
-    sizes = torch.tensor([one.x.shape[0] for one in graphs])
+    sizes = torch.tensor([graph.x.shape[0] for graph in graphs])
     first = (sizes.cumsum(0) - sizes).tolist()
-    dense = [one.x if one.x.layout == torch.strided else one.x.to_dense() for one in graphs]
-    found = Data(
-        x=torch.cat(dense).float(),
-        edge_index=torch.cat([one.edge_index + start for one, start in zip(graphs, first, strict=True)], 1),
+    union = Data(
+        x=torch.cat([graph.x if graph.x.layout == torch.strided else graph.x.to_dense() for graph in graphs]).float(),
+        edge_index=torch.cat([graph.edge_index + start for graph, start in zip(graphs, first, strict=True)], 1),
         graph=torch.repeat_interleave(torch.arange(len(graphs)), sizes),
         graphs=len(graphs),
     )
-    if all(one.edge_weight is not None for one in graphs):
-        found.edge_weight = torch.cat([one.edge_weight for one in graphs])
-    return found
+    if all(graph.edge_weight is not None for graph in graphs):
+        union.edge_weight = torch.cat([graph.edge_weight for graph in graphs])
+    return union

@@ -77,22 +77,22 @@ class MomentsTarget:
     def __init__(self, y: Tensor, chunk: int, dtype: torch.dtype) -> None:
         self.dtype = dtype
         y = sparse.csr(y.crow_indices(), y.col_indices(), y.values().detach().to(dtype), (y.shape[0], y.shape[1]))
-        self.chunks = [(piece, sparse.transpose(piece)) for piece in sparse.chunks(y, chunk)]
+        self.chunks = [sparse.SparseMatrix(piece) for piece in sparse.chunks(y, chunk)]
         self.size = torch.zeros(y.shape[1], dtype=wide(y), device=y.device)
         self.size.index_add_(0, y.col_indices(), y.values().to(wide(y)).square())
 
     def project(self, index: int, part: Tensor | None, features: Tensor) -> Tensor:
         """ΦᵀY (r x m) of chunk ``index``."""
-        return sparse.project(features, *self.chunks[index])
+        return self.chunks[index].t_matmul(features).T
 
     def account(
         self, index: int, part: Tensor | None, features: Tensor, fit: Tensor, inflate: Tensor | None
     ) -> tuple[Tensor, ...]:
         """yᵀWy (m) and ΦᵀWY (r x m) of a chunk."""
         weight = torch.ones_like(features[:, 0]) if inflate is None else inflate.square()
-        y, turned = self.chunks[index]
-        squares = sparse.project(weight.unsqueeze(1), sparse.squared(y), sparse.squared(turned)).squeeze(0)
-        return squares.to(wide(fit)), sparse.project(features * weight.unsqueeze(1), y, turned)
+        y = self.chunks[index]
+        squares = y.with_values(y.values.square()).t_matmul(weight.unsqueeze(1)).squeeze(1)
+        return squares.to(wide(fit)), y.t_matmul(features * weight.unsqueeze(1)).T
 
     def rho(self, sums: Sequence[Tensor], fit: Tensor, weighted_gram: Tensor | None, rows: int, root: bool) -> Tensor:
         """ρ̂ from the sums over all rows and ΦᵀWΦ (r x r)."""

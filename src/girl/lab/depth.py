@@ -11,7 +11,7 @@ from rich.console import Console
 
 from girl import splits
 from girl.errors import InputError
-from girl.graph.features import Normalise
+from girl.graph.node_features import Normalization
 from girl.lab.cells import Cell, Results, kept_dataset, run_cells
 from girl.nn.classifier import ClassifierSettings
 from girl.training.state import TrainSettings
@@ -48,7 +48,7 @@ class Plan:
     clusters: int = 0
     per_batch: int = 1
     hidden: int = 64
-    normalise: Normalise = "zscore"
+    normalise: Normalization = "zscore"
     """Scaling of each node's features: as in the released code, unless a plain network of three layers validates better
     on the features as they are."""
 

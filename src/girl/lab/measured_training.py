@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+from girl.graph.batch import Batch
 from girl.lab.memory import forget_peak, peak, resident
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.training.recipe import Recipe
 from girl.training.run import pretrain

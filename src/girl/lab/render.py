@@ -26,6 +26,7 @@ from girl.lab.tables import bench_girl_step as girl_bench
 from girl.lab.tables import bench_methods as methods_bench
 from girl.lab.tables import bench_regularizer as regularizer_bench
 from girl.lab.tables import bench_scale as scale_bench
+from girl.lab.tables import bench_sparse as sparse_bench
 from girl.lab.tables.bench_kernel import draw_kernel_bench, facts, table_against, table_scaling
 from girl.lab.tables.comparison import Arena
 from girl.lab.tables.synthetic import draw_synthetic, table_1d, table_errors
@@ -89,6 +90,14 @@ BENCHES: dict[str, tuple[str, dict[str, Callable[[dict[str, Any]], str]]]] = {
     "regularizer.json": (
         "regularizer.py",
         {"regularizer_table": regularizer_bench.table_regularizer, "regularizer_facts": regularizer_bench.facts},
+    ),
+    "sparse.json": (
+        "sparse.py",
+        {
+            "sparse_products": sparse_bench.table_products,
+            "sparse_eigenvectors": sparse_bench.table_eigenvectors,
+            "sparse_facts": sparse_bench.facts,
+        },
     ),
     "methods.json": (
         "methods.py",

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.graph.features import Features
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
+from girl.graph.node_features import NodeFeatures
 
 #: What may be done to a graph of a set.
 Way = Literal["nodes", "edges", "subgraph", "features", "same"]
@@ -22,7 +22,7 @@ REACH = 32
 
 def corrupted(batch: Batch, generator: torch.Generator) -> Batch:
     """The same graph, with features that belong to other nodes: a random permutation of the rows."""
-    order = torch.randperm(batch.size, generator=generator, device=batch.x.device)
+    order = torch.randperm(batch.num_nodes, generator=generator, device=batch.x.device)
     return replace(batch, x=batch.x.rows(order))
 
 
@@ -31,23 +31,23 @@ def view(batch: Batch, features: float, edges: float, generator: torch.Generator
 
     Both directions of an undirected edge are dropped together, so that the view is an undirected graph as well.
     """
-    x = batch.x.hide_columns(features, generator)
+    x = batch.x.mask_columns(features, generator)
     graph = batch.graph.drop_edges(edges, generator) if edges else batch.graph
     return replace(batch, x=x, graph=graph)
 
 
 def drawn(batch: Batch, rows: int, generator: torch.Generator) -> Tensor | None:
     """Some nodes for a loss that cannot have all of them; None if it can."""
-    if not 0 < rows < batch.size:
+    if not 0 < rows < batch.num_nodes:
         return None
-    return torch.randperm(batch.size, generator=generator, device=batch.x.device)[:rows]
+    return torch.randperm(batch.num_nodes, generator=generator, device=batch.x.device)[:rows]
 
 
 def members_of(batch: Batch) -> Tensor:
     """Which graph each node is of; complains about a graph that is not one of a set."""
-    if batch.graphs is None:
+    if batch.graph_id is None:
         raise InputError("method: given one graph, expected a set of graphs, such as mutag: it compares graphs")
-    return batch.graphs
+    return batch.graph_id
 
 
 def augmented(batch: Batch, way: Tensor, share: float, kept: float, generator: torch.Generator) -> Batch:
@@ -65,8 +65,8 @@ def augmented(batch: Batch, way: Tensor, share: float, kept: float, generator: t
     graphs = members_of(batch)
     device = graphs.device
     own = way[graphs]  # of each node
-    sizes = torch.bincount(graphs, minlength=batch.count)
-    draw = torch.rand(batch.size, generator=generator, device=device)
+    sizes = torch.bincount(graphs, minlength=batch.num_graphs)
+    draw = torch.rand(batch.num_nodes, generator=generator, device=device)
 
     x = batch.x
     noisy = (own == WAYS.index("features")) & (_place(draw, graphs) < (share * sizes).long()[graphs])
@@ -74,12 +74,12 @@ def augmented(batch: Batch, way: Tensor, share: float, kept: float, generator: t
         rows = x.dense().clone()
         noise = torch.randn(int(noisy.sum()), rows.shape[1], generator=generator, device=device)
         rows[noisy] = 0.5 + 0.5 * noise
-        x = Features(dense=rows)
+        x = NodeFeatures(dense=rows)
 
     graph = batch.graph
     if bool((way == WAYS.index("edges")).any()):
-        lost = torch.rand(graph.pairs, generator=generator, device=device) < share
-        graph = graph.with_edges(~(lost[graph.pair] & (own[graph.target] == WAYS.index("edges"))))
+        lost = torch.rand(graph.num_undirected, generator=generator, device=device) < share
+        graph = graph.select_edges(~(lost[graph.undirected_id] & (own[graph.edge_target] == WAYS.index("edges"))))
 
     gone = (own == WAYS.index("nodes")) & (_place(draw, graphs) < (share * sizes).long()[graphs])
     if bool((way == WAYS.index("subgraph")).any()):
@@ -88,7 +88,7 @@ def augmented(batch: Batch, way: Tensor, share: float, kept: float, generator: t
         most = (kept * sizes).long().clamp(min=1)[graphs]
         gone |= (own == WAYS.index("subgraph")) & (_place(near, graphs) >= most)
     found = replace(batch, x=x, graph=graph)
-    return found.part(torch.nonzero(~gone).flatten()) if bool(gone.any()) else found
+    return found.subgraph(torch.nonzero(~gone).flatten()) if bool(gone.any()) else found
 
 
 def _place(value: Tensor, graphs: Tensor) -> Tensor:

@@ -4,71 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from girl.graph.features import Features
-from girl.graph.graph import Graph
+from girl.graph.batch import Batch
 from girl.kernel.distributed import Ranks
-from girl.nn.encoder import Pooling
-
-
-@dataclass(frozen=True)
-class Batch:
-    """A graph, a set of graphs as their disjoint union, or a part of either."""
-
-    x: Features
-    graph: Graph
-    nodes: Tensor | None = None
-    """Which nodes of the training graph these are; all of them if None."""
-    graphs: Tensor | None = None
-    """Of a set of graphs, which of them each node is of (n), sorted."""
-    count: int = 0
-    """How many graphs the set has."""
-
-    @property
-    def size(self) -> int:
-        """The number of nodes."""
-        return self.graph.nodes
-
-    def of(self, whole: Tensor) -> Tensor:
-        """Rows of a matrix of the whole training graph that belong to this batch."""
-        return whole if self.nodes is None else whole[self.nodes]
-
-    def part(self, nodes: Tensor) -> Batch:
-        """The batch of some nodes and the edges among them. Graphs keep their numbers, also where none is left."""
-        graphs = None if self.graphs is None else self.graphs[nodes]
-        return Batch(self.x.rows(nodes), self.graph.subgraph(nodes), nodes, graphs, self.count)
-
-    def chosen(self, nodes: Tensor) -> Batch:
-        """The batch of all nodes of some graphs, which are numbered anew."""
-        part = self.part(nodes)
-        if part.graphs is None:
-            return part
-        kept, graphs = torch.unique(part.graphs, return_inverse=True)
-        return replace(part, graphs=graphs, count=len(kept))
-
-    def pooled(self, h: Tensor, readout: Pooling) -> Tensor:
-        """Rows of the graphs (count × k) from rows of their nodes (n × k); zero for a graph without nodes."""
-        assert self.graphs is not None
-        out = h.new_zeros(self.count, h.shape[1])
-        index = self.graphs.unsqueeze(1).expand_as(h)
-        match readout:
-            case "sum":
-                return out.index_add(0, self.graphs, h)
-            case "mean":
-                sizes = torch.bincount(self.graphs, minlength=self.count).clamp(min=1)
-                return out.index_add(0, self.graphs, h) / sizes.unsqueeze(1)
-            case "max":
-                return out.scatter_reduce(0, index, h, "amax", include_self=False)
-
-    def to(self, device: torch.device | str) -> Batch:
-        """The batch on another device."""
-        nodes = None if self.nodes is None else self.nodes.to(device)
-        graphs = None if self.graphs is None else self.graphs.to(device)
-        return Batch(self.x.to(device), self.graph.to(device), nodes, graphs, self.count)
 
 
 @dataclass(frozen=True)

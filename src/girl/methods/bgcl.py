@@ -9,11 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from girl.errors import InputError
-from girl.graph.features import WeighedFeatures
-from girl.graph.graph import WeighedGraph
+from girl.graph.batch import Batch
+from girl.graph.reweighted import ReweightedFeatures, ReweightedGraph
 from girl.kernel.checks import check_number, check_whole
 from girl.methods.augment import drawn
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.grace import contrast
 from girl.nn.convolutions import Linear
@@ -105,9 +104,9 @@ class BGCL(EncoderMethod):
         a, b = self.shapes
         draw = torch.rand(2, generator=generator, device=a.device).clamp(1e-6, 1 - 1e-6)
         edges, columns = (1 - draw ** (1 / b[index])) ** (1 / a[index])
-        looped = batch.graph.looped  # a node may lose what it says to itself as well
-        graph = WeighedGraph(batch.graph, self._mask(edges, looped.pairs, generator)[looped.pair])
-        x = WeighedFeatures(batch.x, self._mask(columns, batch.x.shape[1], generator))
+        looped = batch.graph.with_self_loops  # a node may lose what it says to itself as well
+        graph = ReweightedGraph(batch.graph, self._mask(edges, looped.num_undirected, generator)[looped.undirected_id])
+        x = ReweightedFeatures(batch.x, self._mask(columns, batch.x.shape[1], generator))
         return self.encoder(x, graph)
 
     def _mask(self, rate: Tensor, size: int, generator: torch.Generator) -> Tensor:

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number, check_whole
 from girl.methods.augment import view
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import Encoder, EncoderSettings

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number
 from girl.methods.augment import view
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.encoder import EncoderSettings
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from girl.graph.batch import Batch
 from girl.methods.augment import corrupted
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.encoder import EncoderSettings
 
@@ -42,5 +42,5 @@ class DGI(EncoderMethod):
         fake = self.encoder(shuffled.x, shuffled.graph)[-1]
         summary = self.discriminator @ real.mean(0).sigmoid()
         scores = torch.cat([real @ summary, fake @ summary]) + self.bias
-        truth = torch.cat([torch.ones(batch.size), torch.zeros(batch.size)]).to(scores.device)
+        truth = torch.cat([torch.ones(batch.num_nodes), torch.zeros(batch.num_nodes)]).to(scores.device)
         return {"discriminator": binary_cross_entropy_with_logits(scores, truth)}

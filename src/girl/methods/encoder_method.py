@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from girl.graph.batch import Batch
 from girl.graph.subspace import BLOCK, principal_directions
-from girl.methods.base import Batch, Method, Needs
+from girl.methods.base import Method, Needs
 from girl.nn.encoder import Encoder, EncoderSettings
 from girl.nn.readout import KernelReadout
 
@@ -27,15 +28,15 @@ def encoder_bytes(s: EncoderSettings, whole: Batch, nodes: int) -> float:
     """What the layers hold in a step on so many nodes of a graph; attention writes out what passes along each edge."""
     heard = nodes
     if s.conv == "gatv2":
-        heard += round(whole.graph.adjacency.values().numel() * nodes / max(whole.size, 1)) + nodes
+        heard += round(whole.graph.adjacency.values().numel() * nodes / max(whole.num_nodes, 1)) + nodes
     return FLOAT * PER_LAYER * s.layers * s.hidden * heard
 
 
 def batch_bytes(whole: Batch, nodes: int) -> float:
     """A batch of so many nodes of a graph: features, seen in part, and edges with their operator."""
-    entries = whole.x.shape[1] * whole.size if whole.x.sparse is None else 2 * whole.x.sparse.values.numel()
+    entries = whole.x.shape[1] * whole.num_nodes if whole.x.sparse is None else 2 * whole.x.sparse.values.numel()
     edges = whole.graph.adjacency.values().numel()
-    return FLOAT * (2 * entries + 4 * edges) * nodes / max(whole.size, 1)
+    return FLOAT * (2 * entries + 4 * edges) * nodes / max(whole.num_nodes, 1)
 
 
 class EncoderMethod(Method):
@@ -85,9 +86,9 @@ class EncoderMethod(Method):
         s = self.encoder.settings
         rank = self.directions.shape[1]
         return Needs(
-            preparing=FLOAT * PER_COMPONENTS * whole.size * min(rank, BLOCK),
+            preparing=FLOAT * PER_COMPONENTS * whole.num_nodes * min(rank, BLOCK),
             step=self.passes * encoder_bytes(s, whole, nodes) + 2 * batch_bytes(whole, nodes),
-            result=FLOAT * whole.size * (self.width + 4 * s.hidden),
+            result=FLOAT * whole.num_nodes * (self.width + 4 * s.hidden),
         )
 
     @torch.no_grad()
@@ -100,7 +101,7 @@ class EncoderMethod(Method):
         """
         self.scales.fill_(1)
         out = self._embed(whole, fit=True)
-        features, *layers = out.split(self._widths(whole.graphs is not None), 1)
+        features, *layers = out.split(self._widths(whole.graph_id is not None), 1)
         if not self.encoder.settings.unit:
             lengths = torch.stack([part.square().sum(1).mean().sqrt() for part in layers])
             self.scales[1:] = 1 / lengths.clamp(min=1e-12)
@@ -129,7 +130,7 @@ class EncoderMethod(Method):
 
     def read(self, batch: Batch) -> Tensor:
         """Representations of the graphs of a set (count × k) by the readout of the layers, with gradients."""
-        return batch.pooled(self.joined(self.encoder(batch.x, batch.graph)), self.encoder.settings.pooling)
+        return batch.pool(self.joined(self.encoder(batch.x, batch.graph)), self.encoder.settings.pooling)
 
     def joined(self, layers: list[Tensor]) -> Tensor:
         """The layers that represent a node, side by side (n × k)."""
@@ -148,20 +149,20 @@ class EncoderMethod(Method):
         s = self.encoder.settings
         was_training = self.training
         self.eval()
-        widths = self._widths(whole.graphs is not None)
-        out = torch.empty(whole.count or whole.size, sum(widths), device=whole.x.device)
+        widths = self._widths(whole.graph_id is not None)
+        out = torch.empty(whole.num_graphs or whole.num_nodes, sum(widths), device=whole.x.device)
         features, *layers = out.split(widths, 1)
 
         def read(h: Tensor, layer: int | None = None) -> Tensor:
-            if whole.graphs is None:
+            if whole.graph_id is None:
                 return h
             if layer is None or not self.readouts:
-                return whole.pooled(h, s.pooling)
+                return whole.pool(h, s.pooling)
             readout = self.readouts[layer]
             assert isinstance(readout, KernelReadout)
             if fit:
-                readout.fit(h, whole.graphs, whole.count)
-            found: Tensor = readout(h, whole.graphs, whole.count)
+                readout.fit(h, whole.graph_id, whole.num_graphs)
+            found: Tensor = readout(h, whole.graph_id, whole.num_graphs)
             return found
 
         if widths[0]:

@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number, check_whole
 from girl.methods.augment import corrupted, view
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
@@ -54,7 +54,7 @@ class GGD(EncoderMethod):
         seen = view(batch, self.settings.hide, 0.0, generator)
         groups = (seen, corrupted(seen, generator))
         scores = [self.head(self.encoder(group.x, group.graph)[-1]).sum(1) for group in groups]
-        truth = torch.cat([torch.ones(batch.size), torch.zeros(batch.size)]).to(scores[0].device)
+        truth = torch.cat([torch.ones(batch.num_nodes), torch.zeros(batch.num_nodes)]).to(scores[0].device)
         return {"groups": binary_cross_entropy_with_logits(torch.cat(scores), truth)}
 
     @torch.no_grad()

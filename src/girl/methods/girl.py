@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.graph.sparse_matrix import take_rows
-from girl.graph.subspace import BLOCK, columns_passed, principal_components
+from girl.graph.batch import Batch
+from girl.graph.subspace import BLOCK, columns_multiplied, principal_components
 from girl.kernel.bandwidth import BANDWIDTHS
 from girl.kernel.checks import check_choice, check_number, check_whole
 from girl.kernel.distributed import Ranks
@@ -19,8 +19,8 @@ from girl.kernel.features import FEATURES
 from girl.kernel.features import Features as KernelFeatures
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
 from girl.kernel.smoother import SMOOTHERS, SmootherName
-from girl.kernel.sparse import csr
-from girl.methods.base import Batch, Needs
+from girl.kernel.sparse import csr, take_rows
+from girl.methods.base import Needs
 from girl.methods.encoder_method import FLOAT, PER_COMPONENTS, EncoderMethod
 from girl.nn.encoder import EncoderSettings
 
@@ -152,8 +152,8 @@ class GIRLMethod(EncoderMethod):
         """Beside the encoder's: the targets that are prepared, and the kernel of every layer that explains."""
         base, s = super().needs(whole, nodes), self.settings
         width = min(s.target_rank or whole.x.shape[1], *whole.x.shape)
-        fixed = FLOAT * whole.size * width
-        written = FLOAT * whole.size * whole.x.shape[1] if self._written_out(whole) else 0
+        fixed = FLOAT * whole.num_nodes * width
+        written = FLOAT * whole.num_nodes * whole.x.shape[1] if self._written_out(whole) else 0
         rows = min(s.rows or nodes, nodes)
         kernels = self.encoder.settings.layers if s.at == "every" else 1
         exact = s.kernel == "exact"
@@ -181,19 +181,19 @@ class GIRLMethod(EncoderMethod):
         x, graph = whole.x, whole.graph
         n, d = x.shape
 
-        def surroundings(z: Tensor, turned: bool = False) -> Tensor:
+        def surroundings(z: Tensor, transpose: bool = False) -> Tensor:
             match target:
                 case "around":
-                    return graph.looped.mean.t_matmul(z) if turned else graph.looped.mean @ z
+                    return graph.with_self_loops.mean.t_matmul(z) if transpose else graph.with_self_loops.mean @ z
                 case "smooth":
-                    return graph.smooth(z, self.settings.smoothing, SMOOTH_STEPS, turned)
+                    return graph.propagate(z, self.settings.smoothing, SMOOTH_STEPS, transpose=transpose)
                 case _:
                     return z
 
         rank = self.settings.target_rank
         if not rank or (rank >= d and x.sparse is None):
             if target == "features" and x.sparse is not None and x.offset is None:
-                return _scaled_sparse(x.sparse.matrix, self.settings.whiten)
+                return _scaled_sparse(x.sparse.tensor, self.settings.whiten)
             return _scaled(surroundings(x.dense()), self.settings.whiten)
         components = partial(principal_components, shape=(n, d), rank=min(rank, n, d), generator=generator)
         if target != "features" and self._written_out(whole):
@@ -202,7 +202,9 @@ class GIRLMethod(EncoderMethod):
                 part.copy_(surroundings(block))
             scores, _, _ = components(found.__matmul__, found.T.__matmul__)
         else:
-            scores, _, _ = components(lambda w: surroundings(x @ w), lambda z: x.t_matmul(surroundings(z, turned=True)))
+            scores, _, _ = components(
+                lambda w: surroundings(x @ w), lambda z: x.t_matmul(surroundings(z, transpose=True))
+            )
         return _scaled(scores, self.settings.whiten)
 
     def _written_out(self, whole: Batch) -> bool:
@@ -211,19 +213,19 @@ class GIRLMethod(EncoderMethod):
         Fewer columns of dense features go through the graph once than to and fro while components are looked for.
         """
         rank, d = self.settings.target_rank, whole.x.shape[1]
-        return whole.x.sparse is None and rank < d <= columns_passed(rank)
+        return whole.x.sparse is None and rank < d <= columns_multiplied(rank)
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """ρ̂ of each explaining layer, the mean over its targets."""
         s = self.settings
         count = self.encoder.settings.layers
-        nodes = torch.arange(batch.size, device=batch.x.device)
+        nodes = torch.arange(batch.num_nodes, device=batch.x.device)
         most = s.rows if self._ranks is None else -(-s.rows // self._ranks.count)
-        if 0 < most < batch.size:
-            nodes = torch.randperm(batch.size, generator=generator, device=batch.x.device)[:most]
+        if 0 < most < batch.num_nodes:
+            nodes = torch.randperm(batch.num_nodes, generator=generator, device=batch.x.device)[:most]
         seen = batch.x.dropout(s.dropout, generator)
         graph = batch.graph.drop_edges(s.edge_dropout, generator) if s.edge_dropout else batch.graph
-        rows = nodes if len(nodes) < batch.size else None
+        rows = nodes if len(nodes) < batch.num_nodes else None
         outputs = self.encoder(seen, graph, rows, greedy=s.mode == "greedy")
         found = {}
         for layer in range(count) if s.at == "every" else [count - 1]:
@@ -237,20 +239,20 @@ class GIRLMethod(EncoderMethod):
     ) -> Tensor:
         if target in FIXED:
             whole = self._fixed[target]
-            return _take(whole, nodes if batch.nodes is None else batch.nodes[nodes])
+            return _take(whole, nodes if batch.node_id is None else batch.node_id[nodes])
         graph = batch.graph
         if target == "walk":
             steps = int(torch.randint(1, self.settings.walk + 1, (), generator=generator, device=generator.device))
             for _ in range(steps):
-                nodes = graph.neighbours(nodes, generator)
+                nodes = graph.sample_neighbors(nodes, generator)
             return _scaled(batch.x.dense(nodes), self.settings.whiten, self._ranks)
         if target == "neighbour":
-            nodes = graph.neighbours(nodes, generator)
+            nodes = graph.sample_neighbors(nodes, generator)
         if layer:
             below = outputs[layer - 1].detach()
             below = graph.mean.rows(nodes) @ below if target == "mean" else below[nodes]
         else:
-            below = batch.x.averaged(graph.mean.rows(nodes)) if target == "mean" else batch.x.dense(nodes)
+            below = batch.x.aggregate(graph.mean.rows(nodes)) if target == "mean" else batch.x.dense(nodes)
         return _scaled(below, self.settings.whiten, self._ranks)
 
 

@@ -10,9 +10,10 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number, check_whole
 from girl.methods.augment import drawn, view
-from girl.methods.base import Batch, Needs
+from girl.methods.base import Needs
 from girl.methods.encoder_method import FLOAT, EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings

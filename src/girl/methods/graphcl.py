@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_choice, check_number
 from girl.methods.augment import WAYS, Way, augmented, members_of
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
@@ -80,14 +80,14 @@ class GraphCL(EncoderMethod):
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """The contrast of graphs with their augmented copies."""
         members_of(batch)
-        if batch.count < 2:  # nothing to be told from
+        if batch.num_graphs < 2:  # nothing to be told from
             return {}
         return {"contrast": self._contrast(batch, self._ways(batch, generator), generator)}
 
     def _ways(self, batch: Batch, generator: torch.Generator) -> Tensor:
         """A way for each graph, as its place in WAYS."""
         known = torch.tensor([WAYS.index(way) for way in self.settings.ways], device=batch.x.device)
-        draw = torch.randint(len(known), (batch.count,), generator=generator, device=batch.x.device)
+        draw = torch.randint(len(known), (batch.num_graphs,), generator=generator, device=batch.x.device)
         return known[draw]
 
     def _contrast(self, batch: Batch, way: Tensor, generator: torch.Generator) -> Tensor:

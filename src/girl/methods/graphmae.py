@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear, convolution
 from girl.nn.encoder import EncoderSettings
@@ -62,7 +62,7 @@ class GraphMAE(EncoderMethod):
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """The scaled cosine error of the hidden nodes."""
-        s, n = self.settings, batch.size
+        s, n = self.settings, batch.num_nodes
         device = batch.x.device
         hidden = torch.randperm(n, generator=generator, device=device)[: max(int(s.mask * n), 1)]
         replaced, tokens = hidden.tensor_split([int(s.noise * len(hidden))])
@@ -71,7 +71,7 @@ class GraphMAE(EncoderMethod):
             order = torch.arange(n, device=device)
             order[replaced] = torch.randint(n, (len(replaced),), generator=generator, device=device)
             seen = seen.rows(order)
-        seen = seen.dropout(s.dropout, generator).hide_rows(tokens, self.token)
+        seen = seen.dropout(s.dropout, generator).mask_rows(tokens, self.token)
         code = self.between(self.encoder(seen, batch.graph)[-1])
         code = code.index_fill(0, hidden, 0.0)
         rebuilt = self.decoder(code, batch.graph, hidden)

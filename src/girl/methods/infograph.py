@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from girl.graph.batch import Batch
 from girl.methods.augment import members_of
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.graphcl import width_of
 from girl.nn.convolutions import Linear
@@ -54,10 +54,10 @@ class InfoGraph(EncoderMethod):
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """How badly nodes are told by their graphs."""
         graphs = members_of(batch)
-        if batch.count < 2:  # nothing to be told from
+        if batch.num_graphs < 2:  # nothing to be told from
             return {}
         h = self.joined(self.encoder(batch.x, batch.graph))
-        scores = self.local(h) @ self.whole(batch.pooled(h, self.encoder.settings.pooling)).T  # n × count
+        scores = self.local(h) @ self.whole(batch.pool(h, self.encoder.settings.pooling)).T  # n × count
         own = torch.zeros_like(scores, dtype=torch.bool)
         own[torch.arange(len(h), device=h.device), graphs] = True
         below = softplus(-scores)

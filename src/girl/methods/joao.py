@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number
 from girl.methods.augment import WAYS, Way
-from girl.methods.base import Batch
 from girl.methods.graphcl import GraphCL, GraphCLSettings
 from girl.nn.encoder import EncoderSettings
 
@@ -58,18 +58,18 @@ class JOAO(GraphCL):
 
     def _ways(self, batch: Batch, generator: torch.Generator) -> Tensor:
         known = torch.tensor([WAYS.index(way) for way in self.settings.ways], device=batch.x.device)
-        return known[torch.multinomial(self.chances, batch.count, replacement=True, generator=generator)]
+        return known[torch.multinomial(self.chances, batch.num_graphs, replacement=True, generator=generator)]
 
     @torch.no_grad()
     def after_epoch(self, batches: Callable[[], Iterator[Batch]], generator: torch.Generator) -> None:
         """Move the chances towards the ways that are hard."""
         some = list(batches())
-        some = [batch for batch in islice(some, len(some) // len(self.chances) + 1) if batch.count > 1]
+        some = [batch for batch in islice(some, len(some) // len(self.chances) + 1) if batch.num_graphs > 1]
         if not some:
             return
         losses = []
         for way in self.settings.ways:
-            same = [torch.full((batch.count,), WAYS.index(way), device=batch.x.device) for batch in some]
+            same = [torch.full((batch.num_graphs,), WAYS.index(way), device=batch.x.device) for batch in some]
             found = [self._contrast(batch, one, generator) for batch, one in zip(some, same, strict=True)]
             losses.append(torch.stack(found).mean())
         even = 1 / len(self.chances)

@@ -13,11 +13,12 @@ from scipy.sparse.linalg import eigsh
 from torch import Tensor, nn
 
 from girl.errors import InputError
-from girl.graph.features import Features
+from girl.graph.batch import Batch
 from girl.graph.graph import Graph
+from girl.graph.node_features import NodeFeatures
 from girl.kernel.checks import check_choice, check_number, check_whole
+from girl.kernel.sparse import to_scipy
 from girl.methods.augment import drawn, view
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
@@ -96,7 +97,7 @@ class SELENE(EncoderMethod):
     def _told(self, whole: Batch) -> Tensor:
         return torch.cat([told(one, whole) for one in self.settings.structure], 1)
 
-    def _code(self, x: Features) -> Tensor:
+    def _code(self, x: NodeFeatures) -> Tensor:
         """Z_x (n × k)."""
         found: Tensor = self.code(self.norm(self.first(x)).relu())
         return found
@@ -108,8 +109,8 @@ class SELENE(EncoderMethod):
         own = batch.x if rows is None else batch.x.rows(rows)
         wanted = own.dense()
         rebuilt = (self.decoder(self._code(own)) - wanted).square().mean() / wanted.square().mean().clamp(min=1e-12)
-        views = [self._code(own.hide_columns(s.hide, generator)) for _ in range(2)]
-        placed = Batch(Features(dense=batch.of(self._place)), batch.graph)
+        views = [self._code(own.mask_columns(s.hide, generator)) for _ in range(2)]
+        placed = Batch(NodeFeatures(dense=batch.rows_of(self._place)), batch.graph)
         codes = []
         for _ in range(2):
             other = view(placed, s.hide, s.drop, generator)
@@ -127,7 +128,7 @@ class SELENE(EncoderMethod):
 
     def by_layer(self, whole: Batch) -> Iterator[Tensor]:
         """The layers of the channel that reads places."""
-        return self.encoder.by_layer(Features(dense=self._told(whole)), whole.graph)
+        return self.encoder.by_layer(NodeFeatures(dense=self._told(whole)), whole.graph)
 
     @torch.no_grad()
     def embed(self, whole: Batch) -> Tensor:
@@ -168,9 +169,9 @@ def told(structure: Structure, whole: Batch) -> Tensor:
 def shells(graph: Graph) -> Tensor:
     """How many nodes are exactly 0 to 3 steps away from each (n × 4)."""
     own = _scipy(graph)
-    reached = scipy.sparse.identity(graph.nodes, format="csr", dtype=np.float32)
+    reached = scipy.sparse.identity(graph.num_nodes, format="csr", dtype=np.float32)
     step = own + reached
-    counts = [np.ones(graph.nodes)]
+    counts = [np.ones(graph.num_nodes)]
     for _ in range(REACH):
         reached = step @ reached
         reached.data[:] = 1
@@ -182,7 +183,7 @@ def shells(graph: Graph) -> Tensor:
 
 def walks(graph: Graph) -> Tensor:
     """How often random walks of 0 to 3 steps, one from each node, end at each (n × 4)."""
-    found = [torch.ones(graph.nodes, 1, device=graph.device)]
+    found = [torch.ones(graph.num_nodes, 1, device=graph.device)]
     for _ in range(REACH):
         found.append(graph.mean.t_matmul(found[-1]))
     return torch.cat(found, 1)
@@ -192,18 +193,15 @@ def spectrum(graph: Graph) -> Tensor:
     """The leading eigenvectors of the normalised adjacency matrix, with rows of length 1 (n × 32)."""
     own = _scipy(graph)
     scale = scipy.sparse.diags(1 / np.sqrt(np.maximum(np.asarray(own.sum(1)).ravel(), 1)))
-    count = min(SPECTRUM, graph.nodes - 2)
-    _, vectors = eigsh(scale @ own @ scale, k=count, which="LA", v0=np.ones(graph.nodes))
+    count = min(SPECTRUM, graph.num_nodes - 2)
+    _, vectors = eigsh(scale @ own @ scale, k=count, which="LA", v0=np.ones(graph.num_nodes))
     vectors *= np.sign(vectors.sum(0) + 1e-12)  # an eigenvector's sign is arbitrary
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    found = np.zeros((graph.nodes, SPECTRUM), np.float32)
+    found = np.zeros((graph.num_nodes, SPECTRUM), np.float32)
     found[:, :count] = vectors
     return torch.from_numpy(found).to(graph.device)
 
 
 def _scipy(graph: Graph) -> scipy.sparse.csr_matrix:
-    """The adjacency matrix of ones, each edge both ways."""
-    a = graph.adjacency.cpu()
-    data = np.ones(a.values().numel(), np.float32)
-    own = scipy.sparse.csr_matrix((data, a.col_indices().numpy(), a.crow_indices().numpy()), shape=graph.shape)
-    return own if graph.symmetric else own.maximum(own.T)
+    """The adjacency matrix of ones, with each edge in both directions."""
+    return to_scipy(graph.undirected().adjacency.cpu())

@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.func import functional_call
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_number
 from girl.methods.augment import members_of
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.graphcl import projector, told_apart, width_of
 from girl.nn.encoder import EncoderSettings
@@ -50,7 +50,7 @@ class SimGRACE(EncoderMethod):
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """The contrast of graphs with what the disturbed encoder makes of them."""
         members_of(batch)
-        if batch.count < 2:  # nothing to be told from
+        if batch.num_graphs < 2:  # nothing to be told from
             return {}
         clean = self.projector(self.read(batch))
         with torch.no_grad():
@@ -66,4 +66,4 @@ class SimGRACE(EncoderMethod):
         # What batch norm has seen must stay that of the encoder itself.
         weights |= {name: buffer.clone() for name, buffer in self.encoder.named_buffers()}
         layers = functional_call(self.encoder, weights, (batch.x, batch.graph))
-        return batch.pooled(self.joined(layers), self.encoder.settings.pooling)
+        return batch.pool(self.joined(layers), self.encoder.settings.pooling)

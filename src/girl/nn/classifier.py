@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from girl.errors import InputError
-from girl.graph.complete import CompleteGraph
-from girl.graph.features import NORMALISE, Features, Normalise
-from girl.graph.graph import Graph
+from girl.graph.fully_adjacent import FullyAdjacentGraph
+from girl.graph.graph import Graph, MessageGraph
+from girl.graph.node_features import NORMALIZATIONS, NodeFeatures, Normalization
 from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
 from girl.nn.convolutions import ATTENTION, CONVS, Conv, Input
 from girl.nn.encoder import CHUNK, Encoder, EncoderSettings
@@ -32,7 +32,7 @@ class ClassifierSettings:
     """Number of fully connected layers that follow."""
     dropout: float = 0.1
     """Share of each layer's output that is hidden in training."""
-    normalise: Normalise = "none"
+    normalise: Normalization = "none"
     """Scaling of each node's features: none, l2 (length √d) or zscore (mean 0, spread 1)."""
     directed: bool = False
     """Whether messages follow the direction of the edges only."""
@@ -42,7 +42,7 @@ class ClassifierSettings:
     def __post_init__(self) -> None:
         try:
             check_choice("conv", self.conv, CONVS)
-            check_choice("normalise", self.normalise, NORMALISE)
+            check_choice("normalise", self.normalise, NORMALIZATIONS)
             for name in ("depth", "hidden", "head"):
                 check_whole(name, getattr(self, name), 1)
             check_number("dropout", self.dropout, 0, 1)
@@ -83,7 +83,7 @@ class Classifier(nn.Module):
         width = [s.hidden] * s.head + [classes]
         self.head = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(width))
 
-    def forward(self, x: Features, graph: Graph, generator: torch.Generator | None = None) -> Tensor:
+    def forward(self, x: NodeFeatures, graph: Graph, generator: torch.Generator | None = None) -> Tensor:
         """Logits (n × classes). With a generator, which draws what is dropped, as in training; without, as in use."""
         h: Input = x
         for index in range(self.settings.depth):
@@ -98,10 +98,10 @@ class Classifier(nn.Module):
         logits: Tensor = self.head[-1](h)
         return logits
 
-    def _heard(self, index: int, graph: Graph) -> Graph:
+    def _heard(self, index: int, graph: Graph) -> MessageGraph:
         """The graph that a layer runs on."""
         last = index == self.settings.depth - 1
-        return CompleteGraph(graph.nodes, graph.device) if last and self.settings.adjacent else graph
+        return FullyAdjacentGraph(graph.num_nodes, graph.device) if last and self.settings.adjacent else graph
 
     def _drop(self, h: Tensor, generator: torch.Generator | None) -> Tensor:
         share = self.settings.dropout
@@ -109,12 +109,12 @@ class Classifier(nn.Module):
             return h
         return h * (torch.rand(h.shape, generator=generator, device=h.device) >= share) / (1 - share)
 
-    def by_layer(self, x: Features, graph: Graph) -> Iterator[Tensor]:
+    def by_layer(self, x: NodeFeatures, graph: Graph) -> Iterator[Tensor]:
         """Every message-passing layer's output in turn, for all nodes, without gradients: two layers are in memory."""
         return self.encoder.by_layer(x, graph, last=self._heard(self.settings.depth - 1, graph))
 
     @torch.no_grad()
-    def predict(self, x: Features, graph: Graph) -> Tensor:
+    def predict(self, x: NodeFeatures, graph: Graph) -> Tensor:
         """Logits of all nodes, without gradients and layer by layer."""
         was = self.training
         self.eval()

@@ -1,10 +1,10 @@
-r"""Message-passing layers, each in two strokes: what every node may read, and what chosen nodes make of it.
+r"""Message-passing layers, each in two steps: the messages of all nodes, then the outputs of chosen nodes.
 
-The strokes are separate so that the last layer of a training step can be computed for the drawn rows only, and so that
+The steps are separate so that the last layer of a training step can be computed for the drawn rows only, and so that
 a large graph can be embedded layer by layer in chunks of nodes. The formulas are those of torch_geometric's layers of
 the same names, and the tests hold them to it. What is ours is the order of the products: features, wide and sparse, are
-mapped before they are passed on; hidden layers are passed on as they are and mapped where they arrive, so that a layer
-needs no second copy of its input and the map is applied to the wanted rows only.
+multiplied by the weights before they are propagated; hidden layers are propagated first and multiplied afterwards, so
+that a layer needs no second copy of its input and only the wanted rows are multiplied.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.utils import scatter, softmax
 
-from girl.graph.features import Features
-from girl.graph.graph import Graph
-from girl.graph.sparse_matrix import Operator, WeighedOperator
-from girl.kernel.sparse import csr
+from girl.graph.graph import MessageGraph
+from girl.graph.reweighted import ReweightedMatrix
+from girl.kernel.sparse import LinearMap, SparseMatrix
 
 Conv = Literal["gcn", "gat", "gatv2", "graphconv", "sage", "gin", "sgc", "appnp", "mlp"]
 CONVS = get_args(Conv)
-#: Layers that weigh every edge anew, in several heads.
+#: Layers of attention, which compute a weight for every edge, in several heads.
 ATTENTION = ("gat", "gatv2")
 
-Input = Tensor | Features
+#: The output of another layer, or node features.
+Input = Tensor | LinearMap
 
 
 class Linear(nn.Module):
-    r"""x W + b, for dense rows or :class:`~girl.graph.features.Features`."""
+    r"""x W + b, for dense rows or :class:`~girl.graph.node_features.NodeFeatures`."""
 
     def __init__(self, inputs: int, outputs: int, bias: bool = True) -> None:
         super().__init__()
@@ -42,52 +42,57 @@ class Linear(nn.Module):
     def forward(self, x: Input, columns: slice | None = None) -> Tensor:
         """All columns of the result, or some."""
         if columns is None:
-            out = x @ self.weight
-            return out if self.bias is None else out + self.bias
+            return x @ self.weight if self.bias is None else x @ self.weight + self.bias
         out = x @ self.weight[:, columns]
         return out if self.bias is None else out + self.bias[columns]
 
 
-def take(x: Input, rows: Tensor | None) -> Input:
-    """Some rows of an input, or all."""
-    if rows is None:
-        return x
-    return x.rows(rows) if isinstance(x, Features) else x[rows]
+def take(x: Tensor, rows: Tensor | None) -> Tensor:
+    """The rows ``rows`` of a tensor, or all."""
+    return x if rows is None else x[rows]
 
 
-def of_rows(operator: Operator, rows: Tensor | None) -> Operator:
-    """An operator for some of its rows, or all."""
-    return operator if rows is None else operator.rows(rows)
+def take_input(x: Input, rows: Tensor | None) -> Input:
+    """The rows ``rows`` of an input, or all."""
+    return take(x, rows) if isinstance(x, Tensor) else of_rows(x, rows)
 
 
-def mapped_early(linear: Linear, x: Input, columns: slice | None = None) -> Tensor:
-    """Features are mapped before they are passed on; a layer's output is not."""
-    if isinstance(x, Features):
-        return linear(x, columns)
-    return x if columns is None else x[:, columns]
-
-
-def mapped_late(linear: Linear, x: Input, heard: Tensor) -> Tensor:
-    """The map of what was heard, unless it was applied early."""
-    return heard if isinstance(x, Features) else linear(heard)
+def of_rows(matrix: LinearMap, rows: Tensor | None) -> LinearMap:
+    """The rows ``rows`` of a matrix, or all."""
+    return matrix if rows is None else matrix.rows(rows)
 
 
 class Convolution(nn.Module, ABC):
     """One layer. ``forward(x, graph, rows)`` gives the outputs of ``rows`` (all if not given)."""
 
-    @abstractmethod
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        """What every node offers to its neighbours (n × k), or some columns of it: each is made without the others."""
+    linear_first = False
+    """Whether hidden layers, too, are multiplied by the weights before they are propagated."""
+    propagations = 0
+    """Propagations that the messages of a layer have behind them."""
+
+    def __init__(self, inputs: int, outputs: int, bias: bool = False) -> None:
+        super().__init__()
+        self.linear = Linear(inputs, outputs, bias)
 
     def passes_on(self, x: Input) -> bool:
-        """Whether what nodes offer is the input itself."""
-        return isinstance(x, Tensor)
+        """Whether the messages are the input itself."""
+        return isinstance(x, Tensor) and not self.linear_first and not self.propagations
+
+    def sources(self, x: Input, graph: MessageGraph, columns: slice | None = None) -> Tensor:
+        """The messages of all nodes (n × k), or some columns of them, which do not depend on the others."""
+        if isinstance(x, Tensor) and not self.linear_first:
+            return x if columns is None else x[:, columns]
+        return self.linear(x, columns)
 
     @abstractmethod
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        """What the nodes ``rows`` make of what they hear."""
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        """The layer's output for ``rows``, computed from the messages ``sources``."""
 
-    def forward(self, x: Input, graph: Graph, rows: Tensor | None = None) -> Tensor:
+    def multiply(self, messages: Tensor, x: Input) -> Tensor:
+        """The propagated messages, multiplied by the weights unless they were before."""
+        return self.linear(messages) if isinstance(x, Tensor) else messages
+
+    def forward(self, x: Input, graph: MessageGraph, rows: Tensor | None = None) -> Tensor:
         return self.gather(self.sources(x, graph), x, graph, rows)
 
 
@@ -98,224 +103,181 @@ class GCN(Convolution):
     """
 
     def __init__(self, inputs: int, outputs: int, hops: int = 1) -> None:
-        super().__init__()
-        self.linear = Linear(inputs, outputs, bias=False)
+        super().__init__(inputs, outputs)
         self.bias = nn.Parameter(torch.zeros(outputs))
-        self.hops = hops
+        self.hops, self.propagations = hops, hops - 1
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        z = mapped_early(self.linear, x, columns)
-        for _ in range(self.hops - 1):
+    def sources(self, x: Input, graph: MessageGraph, columns: slice | None = None) -> Tensor:
+        z = super().sources(x, graph, columns)
+        for _ in range(self.propagations):
             z = graph.gcn @ z
         return z
 
-    def passes_on(self, x: Input) -> bool:
-        return isinstance(x, Tensor) and self.hops == 1
-
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        return mapped_late(self.linear, x, of_rows(graph.gcn, rows) @ sources) + self.bias
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        return self.multiply(of_rows(graph.gcn, rows) @ sources, x) + self.bias
 
 
 class APPNP(Convolution):
     r""":math:`\Pi X W + b`, with :math:`\Pi` K steps of personalised PageRank (Gasteiger et al., 2019)."""
 
     def __init__(self, inputs: int, outputs: int, hops: int = 10, teleport: float = 0.1) -> None:
-        super().__init__()
-        self.linear = Linear(inputs, outputs, bias=False)
+        super().__init__(inputs, outputs)
         self.bias = nn.Parameter(torch.zeros(outputs))
-        self.hops, self.teleport = hops, teleport
+        self.hops = self.propagations = hops
+        self.teleport = teleport
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        return graph.smooth(mapped_early(self.linear, x, columns), self.teleport, self.hops)
+    def sources(self, x: Input, graph: MessageGraph, columns: slice | None = None) -> Tensor:
+        return graph.propagate(super().sources(x, graph, columns), self.teleport, self.hops)
 
-    def passes_on(self, x: Input) -> bool:
-        return False
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        return self.multiply(take(sources, rows), x) + self.bias
 
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        return mapped_late(self.linear, x, sources if rows is None else sources[rows]) + self.bias
-
-    def forward(self, x: Input, graph: Graph, rows: Tensor | None = None) -> Tensor:
-        # In one go, the last propagation is that of the wanted rows only.
-        heard = graph.smooth(mapped_early(self.linear, x), self.teleport, self.hops, rows=rows)
-        return mapped_late(self.linear, x, heard) + self.bias
+    def forward(self, x: Input, graph: MessageGraph, rows: Tensor | None = None) -> Tensor:
+        # In one call, the last step is computed for the wanted rows only.
+        messages = graph.propagate(super().sources(x, graph), self.teleport, self.hops, rows=rows)
+        return self.multiply(messages, x) + self.bias
 
 
 class MLP(Convolution):
-    r""":math:`X W + b`: a layer that hears nothing, for graphs whose edges tell little."""
+    r""":math:`X W + b`: a layer without messages, for graphs whose edges carry little information."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__()
-        self.linear = Linear(inputs, outputs)
+        super().__init__(inputs, outputs, bias=True)
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        return mapped_early(self.linear, x, columns)
-
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        return mapped_late(self.linear, x, sources if rows is None else sources[rows])
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        return self.multiply(take(sources, rows), x)
 
 
 class SAGE(Convolution):
     r""":math:`D^{-1}A X W_n + X W_r + b` (Hamilton et al., 2017): the mean of the neighbours, and the node itself."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__()
-        self.neighbours = Linear(inputs, outputs, bias=False)
+        super().__init__(inputs, outputs)
         self.root = Linear(inputs, outputs)
 
-    def operator(self, graph: Graph) -> Operator:
-        """How what the neighbours say is put together."""
+    def aggregation(self, graph: MessageGraph) -> LinearMap:
+        """The matrix that aggregates the neighbours' messages."""
         return graph.mean
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        return mapped_early(self.neighbours, x, columns)
-
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        heard = of_rows(self.operator(graph), rows) @ sources
-        return mapped_late(self.neighbours, x, heard) + self.root(take(x, rows))
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        messages = of_rows(self.aggregation(graph), rows) @ sources
+        return self.multiply(messages, x) + self.root(take_input(x, rows))
 
 
 class GraphConv(SAGE):
     r""":math:`A X W_n + X W_r + b` (Morris et al., 2019): as SAGE, with the sum of the neighbours."""
 
-    def operator(self, graph: Graph) -> Operator:
+    def aggregation(self, graph: MessageGraph) -> LinearMap:
         return graph.sum
 
 
 class GIN(Convolution):
     r""":math:`\mathrm{MLP}((1+\epsilon)X + AX)` (Xu et al., 2019), with a two-layer perceptron and a learned ε.
 
-    The first map of the perceptron is linear, so it is applied before the sum: a sparse input stays sparse.
+    The first layer of the perceptron is linear, so it is applied before the sum: a sparse input stays sparse.
     """
 
     def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__()
-        self.first = Linear(inputs, outputs, bias=False)
+        super().__init__(inputs, outputs)
         self.bias = nn.Parameter(torch.zeros(outputs))
         self.second = Linear(outputs, outputs)
         self.epsilon = nn.Parameter(torch.zeros(()))
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        return mapped_early(self.first, x, columns)
-
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        own = sources if rows is None else sources[rows]
-        heard = of_rows(graph.sum, rows) @ sources + (1 + self.epsilon) * own
-        return self.second((mapped_late(self.first, x, heard) + self.bias).relu())
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        messages = of_rows(graph.sum, rows) @ sources + (1 + self.epsilon) * take(sources, rows)
+        return self.second((self.multiply(messages, x) + self.bias).relu())
 
 
-class GAT(Convolution):
+class Attention(Convolution):
+    """A layer that weighs the messages of the neighbours and of the node itself, in several heads.
+
+    Heads share the width: each has ``outputs / heads`` columns, side by side. Edge weights multiply the attention
+    before it is normalised to a sum of one.
+    """
+
+    linear_first = True
+
+    def __init__(self, inputs: int, outputs: int, heads: int = 4, bias: bool = False) -> None:
+        if outputs % heads:
+            raise ValueError(f"hidden: given {outputs}, expected a multiple of heads = {heads}")
+        super().__init__(inputs, outputs, bias)
+        self.bias = nn.Parameter(torch.zeros(outputs))
+        self.heads, self.width = heads, outputs // heads
+
+    def score_weight(self) -> nn.Parameter:
+        """Weights (heads × c) that make scores of messages."""
+        bound = math.sqrt(6 / (self.width + 1))
+        return nn.Parameter(torch.empty(self.heads, self.width).uniform_(-bound, bound))
+
+    def edges(self, graph: MessageGraph, rows: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The adjacency matrix with self-loops, or some of its rows, and the row of each edge."""
+        looped = graph.with_self_loops
+        edges = looped.adjacency if rows is None else looped.adjacency_rows(rows)
+        row = torch.arange(edges.shape[0], device=graph.device)
+        return edges, torch.repeat_interleave(row, edges.crow_indices().diff())
+
+    def normalize(self, score: Tensor, edges: Tensor, target: Tensor, graph: MessageGraph) -> Tensor:
+        """The softmax of scores (edges × heads) over the edges into each node, times the edge weights."""
+        if graph.weighted:
+            score = score + edges.values().log().unsqueeze(1)
+        return softmax(score, target, num_nodes=edges.shape[0])
+
+
+class GAT(Attention):
     r"""Attention of Veličković et al. (2018) over the neighbours and the node itself.
 
     .. math::
         \alpha_{ij} = \mathrm{softmax}_j\; \mathrm{LeakyReLU}(a_t^\top X_i W + a_s^\top X_j W), \qquad
         H_i = \sum_j \alpha_{ij} X_j W + b
 
-    Heads share the width, and weights of edges count, as in :class:`GATv2`. What a node says and what it is asked are
-    a number each for a head, so that nothing as wide as a layer is written out along the edges.
+    A node's scores as source and as target are one number each for a head, so that nothing as wide as a layer is
+    stored for each edge.
     """
 
     def __init__(self, inputs: int, outputs: int, heads: int = 4) -> None:
-        super().__init__()
-        _check_heads(outputs, heads)
-        self.linear = Linear(inputs, outputs, bias=False)
-        self.says, self.asked = (_attention(heads, outputs // heads) for _ in range(2))
-        self.bias = nn.Parameter(torch.zeros(outputs))
+        super().__init__(inputs, outputs, heads)
+        self.source_score, self.target_score = self.score_weight(), self.score_weight()
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        found: Tensor = self.linear(x, columns)
-        return found
-
-    def passes_on(self, x: Input) -> bool:
-        return False
-
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        edges = graph.looped.adjacency if rows is None else graph.looped.rows(rows)
-        n, heads = edges.shape[0], len(self.says)
-        target = torch.repeat_interleave(torch.arange(n, device=sources.device), edges.crow_indices().diff())
-        source = edges.col_indices()
-        split = sources.unflatten(1, (heads, -1))  # n × heads × c
-        says = (split * self.says).sum(-1)
-        asked = ((split if rows is None else split[rows]) * self.asked).sum(-1)
-        share = _shares(nn.functional.leaky_relu(says[source] + asked[target], 0.2), target, edges, graph)
-        here = Operator.of(csr(edges.crow_indices(), source, torch.ones_like(edges.values()), (n, edges.shape[1])))
-        heard = [WeighedOperator(here, one) @ part for one, part in zip(share.unbind(1), split.unbind(1), strict=True)]
-        return torch.cat(heard, 1) + self.bias
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        edges, target = self.edges(graph, rows)
+        messages = sources.unflatten(1, (self.heads, self.width))
+        source_score = (messages * self.source_score).sum(-1)[edges.col_indices()]
+        target_score = (take(messages, rows) * self.target_score).sum(-1)[target]
+        score = nn.functional.leaky_relu(source_score + target_score, 0.2)
+        heads = zip(self.normalize(score, edges, target, graph).unbind(1), messages.unbind(1), strict=True)
+        ones = SparseMatrix(edges).with_values(torch.ones_like(edges.values()))
+        return torch.cat([ReweightedMatrix(ones, attention) @ message for attention, message in heads], 1) + self.bias
 
 
-class GATv2(Convolution):
+class GATv2(Attention):
     r"""Attention of Brody et al. (2022) over the neighbours and the node itself.
 
     .. math::
         \alpha_{ij} = \mathrm{softmax}_j\; a^\top \mathrm{LeakyReLU}(X_i W_t + X_j W_s), \qquad
         H_i = \sum_j \alpha_{ij} X_j W_s + b
-
-    Heads share the width: each has ``outputs / heads`` columns, side by side. Weights of edges multiply the shares
-    before they are made to sum to one.
     """
 
     def __init__(self, inputs: int, outputs: int, heads: int = 4) -> None:
-        super().__init__()
-        _check_heads(outputs, heads)
-        self.source = Linear(inputs, outputs)
+        super().__init__(inputs, outputs, heads, bias=True)
         self.target = Linear(inputs, outputs)
-        self.attention = _attention(heads, outputs // heads)
-        self.bias = nn.Parameter(torch.zeros(outputs))
-        self.heads = heads
+        self.attention = self.score_weight()
 
-    def sources(self, x: Input, graph: Graph, columns: slice | None = None) -> Tensor:
-        found: Tensor = self.source(x, columns)
-        return found
-
-    def passes_on(self, x: Input) -> bool:
-        return False
-
-    def gather(self, sources: Tensor, x: Input, graph: Graph, rows: Tensor | None) -> Tensor:
-        edges = graph.looped.adjacency if rows is None else graph.looped.rows(rows)
-        n = edges.shape[0]
-        target = torch.repeat_interleave(torch.arange(n, device=sources.device), edges.crow_indices().diff())
-        read = sources[edges.col_indices()].view(-1, self.heads, self.attention.shape[1])  # edges × heads × c
-        own = self.target(take(x, rows)).view(n, self.heads, self.attention.shape[1])[target]
-        score = (nn.functional.leaky_relu(read + own, 0.2) * self.attention).sum(-1)
-        share = _shares(score, target, edges, graph)
-        out = scatter(read * share.unsqueeze(-1), target, dim=0, dim_size=n, reduce="sum")
-        return out.flatten(1) + self.bias
-
-
-def _check_heads(outputs: int, heads: int) -> None:
-    if outputs % heads:
-        raise ValueError(f"hidden: given {outputs}, expected a multiple of heads = {heads}")
-
-
-def _attention(heads: int, width: int) -> nn.Parameter:
-    bound = math.sqrt(6 / (width + 1))
-    return nn.Parameter(torch.empty(heads, width).uniform_(-bound, bound))
-
-
-def _shares(score: Tensor, target: Tensor, edges: Tensor, graph: Graph) -> Tensor:
-    """How much of what a node hears comes along each edge (edges × heads), by scores and the weights of edges."""
-    if graph.weighted:
-        score = score + edges.values().log().unsqueeze(1)  # a share proportional to the weight
-    return softmax(score, target, num_nodes=edges.shape[0])
+    def gather(self, sources: Tensor, x: Input, graph: MessageGraph, rows: Tensor | None) -> Tensor:
+        edges, target = self.edges(graph, rows)
+        shape = (-1, self.heads, self.width)
+        messages = sources[edges.col_indices()].view(shape)  # edges × heads × c
+        receivers = self.target(take_input(x, rows)).view(shape)[target]
+        score = (nn.functional.leaky_relu(messages + receivers, 0.2) * self.attention).sum(-1)
+        weighted = messages * self.normalize(score, edges, target, graph).unsqueeze(-1)
+        return scatter(weighted, target, dim=0, dim_size=edges.shape[0], reduce="sum").flatten(1) + self.bias
 
 
 def convolution(conv: Conv, inputs: int, outputs: int, heads: int, hops: int, teleport: float) -> Convolution:
     """A layer by its name."""
-    match conv:
-        case "gcn":
-            return GCN(inputs, outputs)
-        case "sgc":
-            return GCN(inputs, outputs, hops)
-        case "appnp":
-            return APPNP(inputs, outputs, hops, teleport)
-        case "mlp":
-            return MLP(inputs, outputs)
-        case "sage":
-            return SAGE(inputs, outputs)
-        case "graphconv":
-            return GraphConv(inputs, outputs)
-        case "gin":
-            return GIN(inputs, outputs)
-        case "gat":
-            return GAT(inputs, outputs, heads)
-        case "gatv2":
-            return GATv2(inputs, outputs, heads)
+    if conv == "appnp":
+        return APPNP(inputs, outputs, hops, teleport)
+    if conv in ATTENTION:
+        return {"gat": GAT, "gatv2": GATv2}[conv](inputs, outputs, heads)
+    if conv == "sgc":
+        return GCN(inputs, outputs, hops)
+    return {"gcn": GCN, "mlp": MLP, "sage": SAGE, "graphconv": GraphConv, "gin": GIN}[conv](inputs, outputs)

@@ -13,10 +13,12 @@ import torch
 from torch import Tensor, nn
 
 from girl.errors import InputError
-from girl.graph.features import NORMALISE, Features, Normalise
-from girl.graph.graph import Graph
+from girl.graph.batch import Pooling
+from girl.graph.graph import Graph, MessageGraph
+from girl.graph.node_features import NORMALIZATIONS, NodeFeatures, Normalization
 from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
 from girl.kernel.distributed import Ranks
+from girl.kernel.sparse import LinearMap
 from girl.nn.convolutions import ATTENTION, CONVS, Conv, Convolution, Input, Linear, convolution
 from girl.settings import LATE
 
@@ -26,7 +28,6 @@ Norm = Literal["none", "batch", "layer"]
 NORMS = get_args(Norm)
 Output = Literal["last", "layers"]
 OUTPUTS = get_args(Output)
-Pooling = Literal["sum", "mean", "max"]
 Readout = Pooling | Literal["kernel"]
 READOUTS = (*get_args(Pooling), "kernel")
 
@@ -62,7 +63,7 @@ class EncoderSettings:
     """Propagations of an sgc or appnp layer."""
     teleport: float = 0.1
     """Share of its own signal that a node keeps at each propagation of an appnp layer."""
-    normalise: Normalise = "l2"
+    normalise: Normalization = "l2"
     """Scaling of each node's features: none, l2 (length √d), sized (l2, the size in columns of its own), sum (sizes
     that sum to 1) or zscore (mean 0, spread 1)."""
     directed: bool = False
@@ -89,7 +90,7 @@ class EncoderSettings:
             check_choice("conv", self.conv, CONVS)
             check_choice("activation", self.activation, ACTIVATIONS)
             check_choice("norm", self.norm, NORMS)
-            check_choice("normalise", self.normalise, NORMALISE)
+            check_choice("normalise", self.normalise, NORMALIZATIONS)
             check_choice("output", self.output, OUTPUTS)
             check_choice("readout", self.readout, READOUTS)
             for name in ("hidden", "layers", "heads", "hops"):
@@ -155,7 +156,7 @@ class Encoder(nn.Module):
                     part.weight.copy_(wanted)
 
     def layer(
-        self, index: int, x: Input, graph: Graph, rows: Tensor | None = None, sources: Tensor | None = None
+        self, index: int, x: Input, graph: MessageGraph, rows: Tensor | None = None, sources: Tensor | None = None
     ) -> Tensor:
         """The output of one layer for ``rows`` (all if not given); ``sources`` if they have been computed before."""
         conv = self.convolution(index)
@@ -167,7 +168,9 @@ class Encoder(nn.Module):
             out = out + (x if rows is None else x[rows])
         return out
 
-    def forward(self, x: Features, graph: Graph, rows: Tensor | None = None, *, greedy: bool = False) -> list[Tensor]:
+    def forward(
+        self, x: LinearMap, graph: MessageGraph, rows: Tensor | None = None, *, greedy: bool = False
+    ) -> list[Tensor]:
         """Every layer's output. The last is computed for ``rows`` only, if given.
 
         Args:
@@ -189,12 +192,12 @@ class Encoder(nn.Module):
     @torch.no_grad()
     def by_layer(
         self,
-        x: Features,
+        x: NodeFeatures,
         graph: Graph,
         chunk: int = CHUNK,
         chunk_edges: int = CHUNK_EDGES,
         *,
-        last: Graph | None = None,
+        last: MessageGraph | None = None,
     ) -> Iterator[Tensor]:
         """Every layer's output in turn, for all nodes: no neighbourhood is in memory, and two layers at a time.
 
@@ -205,10 +208,10 @@ class Encoder(nn.Module):
         """
         h: Input = x
         edges = graph.degree + 1 if self.settings.conv == "gatv2" else torch.zeros_like(graph.degree)
-        bounds = [0, graph.nodes] if self.ranks is None else _even(graph.degree + NODE_EDGES, self.ranks.count)
+        bounds = [0, graph.num_nodes] if self.ranks is None else _even(graph.degree + NODE_EDGES, self.ranks.count)
         own = 0 if self.ranks is None else self.ranks.rank
         for index in range(self.settings.layers):
-            out = torch.empty(graph.nodes, self.settings.hidden, device=graph.device)
+            out = torch.empty(graph.num_nodes, self.settings.hidden, device=graph.device)
             heard = graph if last is None or index < self.settings.layers - 1 else last
             sources = self._sources(index, h, heard)
             for nodes in _chunks(edges[bounds[own] : bounds[own + 1]], chunk, chunk_edges, bounds[own]):
@@ -219,14 +222,14 @@ class Encoder(nn.Module):
             h = out
             yield out
 
-    def _sources(self, index: int, x: Input, graph: Graph) -> Tensor:
+    def _sources(self, index: int, x: Input, graph: MessageGraph) -> Tensor:
         """What all nodes offer to their neighbours in one layer."""
         conv = self.convolution(index)
         if self.ranks is None or conv.passes_on(x):
             return conv.sources(x, graph)
         width = self.settings.hidden
         parts = [slice(start, stop) for start, stop in pairwise(self.ranks.bounds(width))]
-        blocks = [torch.empty(graph.nodes, part.stop - part.start, device=graph.device) for part in parts]
+        blocks = [torch.empty(graph.num_nodes, part.stop - part.start, device=graph.device) for part in parts]
         blocks[self.ranks.rank] = conv.sources(x, graph, parts[self.ranks.rank]).contiguous()
         self.ranks.exchange(blocks)
         return torch.cat(blocks, 1)

@@ -18,7 +18,7 @@ from girl.datasets.dataset import NodeDataset
 from girl.errors import InputError
 from girl.evaluation.quality import Quality
 from girl.files import replacing, write_json
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
 from girl.reporting.report_data import ReportData
 from girl.tables import UserGraph, read_embeddings
 from girl.training.run import Run
@@ -67,7 +67,7 @@ def report_data_from_dataset(
     facts: dict[str, int | float | str] = {
         "dataset": dataset.title,
         **({"graphs": dataset.graphs} if dataset.graphs else {}),
-        "nodes": batch.size,
+        "nodes": batch.num_nodes,
         "edges": edges // 2 if batch.graph.symmetric else edges,
         "features": batch.x.shape[1],
         "classes": dataset.classes,

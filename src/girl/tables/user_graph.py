@@ -16,7 +16,8 @@ from scipy.sparse.csgraph import connected_components
 from torch_geometric.data import Data
 
 from girl.errors import InputError
-from girl.graph.compact import compact
+from girl.graph.adjacency import unique_edges
+from girl.kernel.sparse import to_csr_or_dense
 from girl.tables.cells import CellError
 from girl.tables.edges import Edges, select_edges
 from girl.tables.graph_files import GraphTables
@@ -173,7 +174,7 @@ def _encode(
 
 
 def _to_tensor(matrix: NDArray[np.float32] | scipy.sparse.csr_matrix) -> torch.Tensor:
-    return compact(torch.from_numpy(matrix) if isinstance(matrix, np.ndarray) else matrix)
+    return to_csr_or_dense(torch.from_numpy(matrix) if isinstance(matrix, np.ndarray) else matrix)
 
 
 @dataclass(frozen=True)
@@ -188,22 +189,14 @@ class _Sides:
 def _edge_list(
     source: NDArray[np.int64], target: NDArray[np.int64], weight: NDArray[np.float64] | None, nodes: int, directed: bool
 ) -> _Sides:
-    """Each edge once, in order, without loops; the weights of duplicates are added."""
-    proper = source != target
-    loops = len(source) - int(proper.sum())
-    if loops:
-        source, target = source[proper], target[proper]
-        weight = None if weight is None else weight[proper]
-    if not directed:
-        source, target = np.minimum(source, target), np.maximum(source, target)
-    values = np.ones(len(source), dtype=np.float32) if weight is None else weight
-    matrix = scipy.sparse.csr_matrix((values, (source, target)), shape=(nodes, nodes))
-    matrix.sum_duplicates()
+    """Each edge once, sorted, by the rule of :func:`~girl.graph.adjacency.build_adjacency`."""
+    matrix = unique_edges(source, target, nodes, directed, weight)
+    loops = int((source == target).sum())
     edge_index = np.empty((2, matrix.nnz), dtype=np.int64)
     edge_index[0] = np.repeat(np.arange(nodes), np.diff(matrix.indptr))
     edge_index[1] = matrix.indices
     weights = None if weight is None else torch.from_numpy(matrix.data.astype(np.float32))
-    return _Sides(torch.from_numpy(edge_index), weights, matrix, loops, len(source) - matrix.nnz)
+    return _Sides(torch.from_numpy(edge_index), weights, matrix, loops, len(source) - loops - matrix.nnz)
 
 
 def _node_counts(nodes: NodeTable) -> Counts:

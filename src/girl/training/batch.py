@@ -8,9 +8,10 @@ from torch_geometric.data import Data
 
 from girl import store
 from girl.errors import InputError
-from girl.graph.features import Features
-from girl.graph.graph import Graph, check_edges
-from girl.methods.base import Batch
+from girl.graph.adjacency import check_edge_index
+from girl.graph.batch import Batch
+from girl.graph.graph import Graph
+from girl.graph.node_features import NodeFeatures
 from girl.nn.encoder import EncoderSettings
 
 
@@ -19,7 +20,7 @@ def make_batch(data: Data, settings: EncoderSettings, device: torch.device | str
     if data.x is None:
         raise InputError("x: the graph has no node features, expected a matrix with a row for each node")
     num_nodes = data.x.shape[0]
-    check_edges(data.edge_index, num_nodes)
+    check_edge_index(data.edge_index, num_nodes)
     x = data.x.coalesce() if data.x.layout == torch.sparse_coo else data.x
     values = x if x.layout == torch.strided else x.values()
     if not bool(torch.isfinite(values).all()):
@@ -32,12 +33,12 @@ def make_batch(data: Data, settings: EncoderSettings, device: torch.device | str
     num_graphs = 0
     if graph_id is not None:
         num_graphs = data.graphs if "graphs" in data else len(data.y)
-    return Batch(Features.of(x, settings.normalise), graph, None, graph_id, num_graphs).to(device)
+    return Batch(NodeFeatures.from_tensor(x, settings.normalise), graph, None, graph_id, num_graphs).to(device)
 
 
 def induced_batch(data: Batch, nodes: Tensor) -> Batch:
     """The subgraph of some nodes as a graph of its own: all that inductive training sees."""
-    part = data.part(nodes)
+    part = data.subgraph(nodes)
     return Batch(part.x, part.graph)
 
 
@@ -46,4 +47,4 @@ def fingerprint(data: Batch) -> str:
     adjacency = data.graph.adjacency
     parts = [adjacency.crow_indices(), adjacency.col_indices()]
     parts += [adjacency.values()] if data.graph.weighted else []
-    return store.fingerprint(parts, data.graphs, list(data.x.tensors))
+    return store.fingerprint(parts, data.graph_id, list(data.x.tensors))

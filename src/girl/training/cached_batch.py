@@ -11,10 +11,10 @@ from torch_geometric.data import Data
 
 from girl import store
 from girl.files import cache_root
-from girl.graph.features import Features
+from girl.graph.batch import Batch
 from girl.graph.graph import Graph
-from girl.graph.sparse_matrix import Operator
-from girl.methods.base import Batch
+from girl.graph.node_features import NodeFeatures
+from girl.kernel.sparse import SparseMatrix
 from girl.nn.encoder import EncoderSettings
 from girl.training.batch import induced_batch, make_batch
 from girl.training.context import Context
@@ -42,7 +42,7 @@ def cached_batch(data: Data, settings: EncoderSettings, context: Context | None 
 def cached_part(graph: Batch, nodes: Tensor, context: Context | None = None) -> Batch:
     """As :func:`~girl.training.batch.induced_batch`, cached in the same way."""
     edges = graph.graph.adjacency.values().numel()
-    if edges < MIN_EDGES or graph.graphs is not None or graph.x.device.type != "cpu":
+    if edges < MIN_EDGES or graph.graph_id is not None or graph.x.device.type != "cpu":
         return induced_batch(graph, nodes)
     return _cached([*_content(graph), nodes], edges, lambda: induced_batch(graph, nodes), context or Context())
 
@@ -52,13 +52,13 @@ def _cached(key: list[Any], edges: int, build: Callable[[], Batch], context: Con
     tensors, value = context.distributed.local_main_first(lambda: store.cached(path, lambda: _content(build())))
     x = tensors["x"]
     dense = x.layout == torch.strided
-    features = Features(dense=x) if dense else Features(sparse=Operator.of(x), offset=tensors.get("offset"))
+    features = NodeFeatures(dense=x) if dense else NodeFeatures(sparse=SparseMatrix(x), offset=tensors.get("offset"))
     return Batch(features, Graph(tensors["adjacency"], **value))
 
 
 def _content(batch: Batch) -> store.Content:
     x, graph = batch.x, batch.graph
-    tensors = {"adjacency": graph.adjacency, "x": x.dense() if x.sparse is None else x.sparse.matrix}
+    tensors = {"adjacency": graph.adjacency, "x": x.dense() if x.sparse is None else x.sparse.tensor}
     if x.offset is not None:
         tensors["offset"] = x.offset
     return tensors, {"symmetric": graph.symmetric, "weighted": graph.weighted}

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.graph.partition import cached_partition, members
-from girl.methods.base import Batch, Method
+from girl.graph.batch import Batch
+from girl.graph.partition import cached_partition, nodes_by_part
+from girl.methods.base import Method
 from girl.training.checkpoint import list_checkpoints, load_newest, save_checkpoint
 from girl.training.context import Context
 from girl.training.memory import check_memory
@@ -125,26 +126,26 @@ def _prepare(method: Method, data: Batch, seed: int, context: Context) -> None:
 
 def _parts(data: Batch, settings: TrainSettings, context: Context) -> list[Tensor]:
     """The nodes of each graph of a set, or of each METIS part; none if the full graph is one batch."""
-    if data.graphs is not None:
-        return members(data.graphs)
+    if data.graph_id is not None:
+        return nodes_by_part(data.graph_id)
     if settings.clusters < 2:
         return []
     return context.distributed.local_main_first(
-        lambda: members(cached_partition(data.graph, settings.clusters, settings.seed))
+        lambda: nodes_by_part(cached_partition(data.graph, settings.clusters, settings.seed))
     )
 
 
 def _check_batches(data: Batch, settings: TrainSettings, context: Context) -> None:
     """Refuse more parts than nodes, and batches that cannot be divided among the processes."""
-    if settings.clusters > 1 and 2 * settings.clusters > data.size * settings.per_batch:
+    if settings.clusters > 1 and 2 * settings.clusters > data.num_nodes * settings.per_batch:
         raise InputError(
-            f"clusters: given {settings.clusters:,} for {data.size:,} nodes, expected at most "
-            f"{data.size * settings.per_batch // 2:,}: a batch needs two nodes"
+            f"clusters: given {settings.clusters:,} for {data.num_nodes:,} nodes, expected at most "
+            f"{data.num_nodes * settings.per_batch // 2:,}: a batch needs two nodes"
         )
     count = context.distributed.num_processes
     if count == 1:
         return
-    if data.graphs is None and settings.clusters < 2:
+    if data.graph_id is None and settings.clusters < 2:
         raise InputError(
             f"clusters: given {settings.clusters}, so the full graph is one batch, with {count} processes; expected "
             f"parts to divide among them, such as --clusters {8 * count} --per-batch {count}"

@@ -12,7 +12,8 @@ import psutil
 import torch
 
 from girl.errors import InputError
-from girl.methods.base import Batch, Method, Needs
+from girl.graph.batch import Batch
+from girl.methods.base import Method, Needs
 from girl.training.state import TrainSettings
 
 #: Copies of the weights: weights, gradients, two moments, the last good state of three of these, and a file's.
@@ -58,18 +59,18 @@ def peak(method: Method, data: Batch, settings: TrainSettings, processes: int = 
 
 def batch_nodes(data: Batch, settings: TrainSettings) -> int:
     """Nodes of the largest batch, approximately."""
-    if data.graphs is not None:
-        fraction = UNEVEN * settings.per_batch / max(data.count, 1)
+    if data.graph_id is not None:
+        fraction = UNEVEN * settings.per_batch / max(data.num_graphs, 1)
     else:
         fraction = UNEVEN * settings.per_batch / settings.clusters if settings.clusters > 1 else 1.0
-    return math.ceil(data.size * min(fraction, 1.0))
+    return math.ceil(data.num_nodes * min(fraction, 1.0))
 
 
 def _advice(method: Method, data: Batch, settings: TrainSettings, free: float, processes: int) -> str:
     """What would make it fit: the smallest sufficient number of clusters, or a smaller setting."""
-    if data.graphs is None:
+    if data.graph_id is None:
         clusters = max(2, settings.clusters)
-        while clusters * 50 < data.size:
+        while clusters * 50 < data.num_nodes:
             smaller = replace(settings, clusters=clusters, per_batch=processes)
             if (needed := peak(method, data, smaller, processes)) is not None and needed <= 0.8 * free:
                 options = f"--clusters {clusters} --per-batch {processes}"

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from girl.errors import InputError
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.encoder import shared
 from girl.training.batch import fingerprint, make_batch
@@ -63,7 +63,7 @@ def pretrain(
     """
     context = context or Context(device=data.x.device)
     recipe = resolve_recipe(recipe, data)
-    config = {"recipe": recipe.to_dict(), "inputs": data.x.shape[1], "nodes": data.size, **(config or {})}
+    config = {"recipe": recipe.to_dict(), "inputs": data.x.shape[1], "nodes": data.num_nodes, **(config or {})}
     config["fingerprint"] = fingerprint(data)
     method = untrained_method(data.x.shape[1], recipe, data.x.device)
     history = fit(method, data, recipe.train, context, config, None if callback is None else partial(callback, method))

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.kernel.checks import EqualRowsError, NotFiniteError, check_choice, check_number, check_whole
-from girl.methods.base import Batch, Method
+from girl.methods.base import Method
 from girl.nn.encoder import shared
 from girl.settings import LATE
 from girl.training.context import Context
@@ -203,7 +204,7 @@ class TrainingState:
         last batch.
         """
         if not parts:
-            yield data, data.size
+            yield data, data.num_nodes
             return
         permutation = torch.randperm(len(parts), generator=self.generator, device=self.generator.device)
         order = self.distributed.broadcast(permutation).tolist()
@@ -214,7 +215,7 @@ class TrainingState:
                 continue
             local = [parts[index] for index in chosen[self.distributed.rank :: self.distributed.num_processes]]
             nodes = torch.cat(local).sort().values if local else parts[0][:0]
-            yield data.chosen(nodes.to(data.x.device)), size
+            yield data.subgraph(nodes.to(data.x.device), renumber_graphs=True), size
 
     def score(self, data: Batch) -> float | None:
         """The method's validation score. All processes compute it together; the main process's value counts."""

@@ -10,10 +10,11 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.kernel.checks import check_choice, check_number, check_whole
 from girl.kernel.distributed import Ranks
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
-from girl.methods.base import Batch, Method, Needs
+from girl.methods.base import Method, Needs
 from girl.methods.encoder_method import FLOAT, batch_bytes, encoder_bytes
 from girl.methods.girl import PER_KERNEL
 from girl.nn.classifier import Classifier, ClassifierSettings
@@ -139,7 +140,7 @@ class SupervisedMethod(Method):
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """Cross-entropy and KR on the batch's training nodes; no terms if it has none."""
-        mask, y = batch.of(self._mask), batch.of(self.labels.y)
+        mask, y = batch.rows_of(self._mask), batch.rows_of(self.labels.y)
         count = total = int(mask.sum())
         if self._ranks is not None:
             total = sum(self._ranks.sizes(count, mask.device))
@@ -165,7 +166,7 @@ class SupervisedMethod(Method):
         if self.regularizer is not None:
             step += FLOAT * PER_KERNEL * s.depth * self.regularizer.loss.rank * nodes
         scored = whole if self.validation is None else self.validation[0]
-        return Needs(step=step, result=FLOAT * scored.size * (self.labels.classes + 3 * s.hidden))
+        return Needs(step=step, result=FLOAT * scored.num_nodes * (self.labels.classes + 3 * s.hidden))
 
     def score(self, whole: Batch) -> float | None:
         """The score on the validation nodes; None if there are none."""

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from girl.datasets.dataset import NodeDataset
 from girl.errors import InputError
-from girl.methods.base import Batch
+from girl.graph.batch import Batch
 from girl.nn.classifier import Classifier
 from girl.nn.encoder import shared
 from girl.splits import Protocol
@@ -72,7 +72,7 @@ def train_classifier(
         "recipe": recipe.to_dict(),
         "inputs": data.x.shape[1],
         "classes": labels.classes,
-        "nodes": data.size,
+        "nodes": data.num_nodes,
         "fingerprint": fingerprint(data),
         **(config or {}),
     }

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
+from girl.graph.batch import Batch
 from girl.graph.subspace import principal_directions
-from girl.methods.base import Batch
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.girl import GIRLSettings
 from girl.methods.registry import method_of
@@ -24,9 +24,9 @@ def resolve_recipe(recipe: Recipe, data: Batch) -> Recipe:
 
     The kernel readout is for sets of graphs only. Features that are only node ids are not kept beside the layers.
     """
-    if data.graphs is None and method_of(recipe.method).level == "graphs":
+    if data.graph_id is None and method_of(recipe.method).level == "graphs":
         raise InputError(f"method: {recipe.name} given one graph, expected a set of graphs, such as mutag")
-    if data.graphs is None and recipe.encoder.readout_rank:
+    if data.graph_id is None and recipe.encoder.readout_rank:
         recipe = replace(recipe, encoder=replace(recipe.encoder, readout_rank=0))
     if recipe.encoder.keep and data.x.is_ids:
         return replace(recipe, encoder=replace(recipe.encoder, keep=0.0))
