@@ -45,8 +45,7 @@ def render(report: ReportData) -> str:
     points = map_data(report, adjacency)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"number": text.number, "percent": text.percent}
-    files = resources.files("girl.reporting")
-    template = environment.from_string((files / "page.html.jinja").read_text(encoding="utf-8"))
+    template = environment.from_string(_read("page.html.jinja"))
     return template.render(
         report=report,
         quality=quality,
@@ -62,10 +61,14 @@ def render(report: ReportData) -> str:
         left_out=max(0, report.columns.width - MAX_COLUMNS),
         map=points,
         data=_script(points),
-        css=Markup((files / "page.css").read_text(encoding="utf-8")),  # our own file
-        js=Markup((files / "page.js").read_text(encoding="utf-8")),
+        css=Markup(_read("page.css")),  # our own file
+        js=Markup('"use strict";\n(() => {\n' + _read("map.js") + "\n" + _read("controls.js") + "})();\n"),
         plotly=Markup(get_plotlyjs()),
     )
+
+
+def _read(name: str) -> str:
+    return (resources.files("girl.reporting") / name).read_text(encoding="utf-8")
 
 
 def _script(data: Any) -> Markup:
