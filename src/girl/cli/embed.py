@@ -126,7 +126,7 @@ def report(
         data_root: where named datasets are kept.
         mirror: a folder of raw files to copy from instead of downloading.
     """
-    from girl.reporting.run_report import report_run
+    from girl.api.report import report as write
 
-    path = report_run(run, out=out, root=data_root, mirror=mirror)
+    path = write(run, out=out, data_root=data_root, mirror=mirror)
     say(f"report: {path} (opens in any browser)")

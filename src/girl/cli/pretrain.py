@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from rich.table import Table
@@ -21,9 +20,6 @@ from girl.cli.options import (
     given,
 )
 from girl.errors import InputError
-
-if TYPE_CHECKING:
-    from girl.datasets.dataset import NodeDataset
 
 
 def pretrain(
@@ -122,51 +118,19 @@ def evaluate(
         splits: at most this many splits, where the protocol has several.
     """
     from girl import datasets
-    from girl import splits as rules
-    from girl.evaluation.scores import controls, score_splits
+    from girl.evaluation.scores import evaluate_run
     from girl.files import write_json
-    from girl.training.batch import fingerprint
-    from girl.training.cached_batch import cached_batch, cached_part
     from girl.training.run import load_run
-    from girl.training.untrained import embed_untrained
 
-    if splits < 1:
-        raise InputError(f"--splits: given {splits}, expected at least 1")
-    known = load_run(run)
-    if "dataset" not in known.config:
+    trained = load_run(run)
+    if "dataset" not in trained.config:
         raise InputError(f"{run}: its graph is not a named dataset, expected a run of `girl pretrain`")
-    found = datasets.load(known.config["dataset"], data_root, mirror)
-    rule = rules.get(protocol or known.config.get("protocol", found.protocols[0]))
-    _check_inductive(found, rule.name, [known.config.get("protocol", found.protocols[0])])
-    # On inductive data the test nodes of other splits were seen in training.
-    chosen = [known.config.get("split", 0)] if found.inductive else list(range(min(splits, rule.count(found))))
-    whole = cached_batch(found.data, known.recipe.encoder)
-    part = cached_part(whole, rule.split(found, chosen[0]).train) if found.inductive else whole
-    if known.config.get("fingerprint") != fingerprint(part):
-        raise InputError(
-            f"{run}: its graph is not the {found.title} that is at hand: another stand-in, another version, or another "
-            "recipe. Give the `girl pretrain` command again, in another folder"
-        )
-    probe = probe or ("svm" if found.graphs else "linear")
-    rows = [score_splits(name, h, found, rule, chosen, probe) for name, h in controls(found)]
-    control = embed_untrained(whole, known.recipe, part)
-    rows.append(score_splits("untrained encoder", control, found, rule, chosen, probe))
-    name = known.recipe.name
-    ours = "GIRL" if name == "girl" else name
-    rows.append(score_splits(ours, known.embed(whole), found, rule, chosen, probe))
-    title = f"{found.title}, {rule.name}, {probe} probe, {len(chosen)} split{'s' if len(chosen) > 1 else ''}"
-    table = Table("representation", f"test {rows[0].metric}", "validation", title=title)
-    for row in rows:
+    data = datasets.load(trained.config["dataset"], data_root, mirror)
+    result = evaluate_run(trained, data, protocol=protocol, probe=probe, splits=splits)
+    count = len(result.splits)
+    title = f"{data.title}, {result.protocol}, {result.probe} probe, {count} split{'s' if count > 1 else ''}"
+    table = Table("representation", f"test {result.rows[0].metric}", "validation", title=title)
+    for row in result.rows:
         table.add_row(row.representation, str(row.test), str(row.val))
     console.print(table)
-    about = {"dataset": found.name, "stand_in": found.stand_in, "splits": chosen, "seed": known.recipe.train.seed}
-    write_json(run / "scores.json", {**about, "rows": [row.to_dict() for row in rows]})
-
-
-def _check_inductive(dataset: NodeDataset, protocol: str, allowed: Collection[str]) -> None:
-    """Where training sees training nodes only, another protocol would test on nodes that were seen."""
-    if dataset.inductive and protocol not in allowed:
-        raise InputError(
-            f"protocol: given {protocol!r}, expected {' or '.join(map(repr, allowed))}: {dataset.name} is inductive, "
-            "and training sees that protocol's training nodes"
-        )
+    write_json(run / "scores.json", result.to_dict())

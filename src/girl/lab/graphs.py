@@ -12,7 +12,7 @@ from typing import Any
 from girl import splits
 from girl.errors import InputError
 from girl.evaluation.probe import Kind
-from girl.evaluation.scores import controls, score_splits
+from girl.evaluation.scores import baseline_representations, score_splits
 from girl.lab.cells import Cell, kept_dataset, table_cells
 from girl.lab.measured_training import trained
 from girl.lab.peers import both, peer_recipe
@@ -65,7 +65,7 @@ class Compute:
         dataset = kept_dataset(cell.dataset, self.root, self.mirror)
         extra: dict[str, Any] = {}
         if cell.recipe is None:
-            h = dict(controls(dataset))[cell.method]
+            h = dict(baseline_representations(dataset))[cell.method]
         else:
             recipe = Recipe().with_values(cell.recipe)
             whole = make_batch(dataset.data, recipe.encoder)

@@ -11,7 +11,7 @@ from typing import Any
 
 from girl import splits
 from girl.errors import InputError
-from girl.evaluation.baselines import CONTROLS
+from girl.evaluation.baselines import BASELINES
 from girl.evaluation.probe import Kind
 from girl.evaluation.scores import score_splits
 from girl.lab.cells import Cell, kept_dataset, table_cells
@@ -52,7 +52,7 @@ HIGHEST = {
 
 #: What is compared. "untrained" is the encoder of "girl" before its first step, "own" the same without any weights;
 #: "default untrained" and "paper untrained" are those of "default" and "paper".
-METHODS = (*CONTROLS, "own", "untrained", "default untrained", "paper untrained", "paper", "default", "girl")
+METHODS = (*BASELINES, "own", "untrained", "default untrained", "paper untrained", "paper", "default", "girl")
 
 #: Seconds of training, on one core, that every method has.
 BUDGET = 30.0
@@ -72,7 +72,7 @@ def recipe_of(method: str, dataset: str) -> Recipe | None:
             return Recipe()
         case "paper" | "paper untrained":
             return find_recipe("paper")
-        case _ if method in CONTROLS:
+        case _ if method in BASELINES:
             return None
         case _ if method in both(peers()):
             return peer_recipe(method, dataset, BUDGET)
@@ -103,7 +103,7 @@ class Compute:
         dataset = kept_dataset(cell.dataset, self.root, self.mirror)
         extra: dict[str, Any] = {}
         if cell.recipe is None:
-            h = CONTROLS[cell.method](dataset.data)
+            h = BASELINES[cell.method](dataset.data)
         else:
             recipe = Recipe().with_values(cell.recipe)
             whole = make_batch(dataset.data, recipe.encoder)
