@@ -35,7 +35,7 @@ def rho(
         y: what is to be explained.
         x_columns: columns of a table that are x; all of them if not given.
         y_columns: columns of a table that are y; all of them if not given.
-        seed: fixes every random choice.
+        seed: seed of every random choice.
         as_json: print one JSON object instead of a table.
     """
     from girl.kernel.estimate import estimate_rho
