@@ -48,8 +48,8 @@ def embed(
     interrupted, the same command continues it. Labels are for the report only: training never sees them.
 
     For many graphs, such as molecules, each graph gets a vector: give a folder with a file for each (`girl embed
-    molecules/`), or tables with a column that says which graph a row belongs to (`girl embed edges.csv --nodes nodes.csv --graph
-    molecule --graphs molecules.csv --label mutagenic`).
+    molecules/`), or tables with a column that says which graph a row belongs to (`girl embed edges.csv --nodes
+    nodes.csv --graph molecule --graphs molecules.csv --label mutagenic`).
 
     Args:
         edges: CSV, TSV, Parquet, JSON lines (also .gz), .npz of scipy, GraphML, GML, or .pt of torch_geometric; or a
@@ -58,8 +58,8 @@ def embed(
             itself.
         graphs: for many graphs, a table with a row for each: their order, and labels for the report.
         model: folder of an earlier run, whose model is used instead of training one.
-        structure: columns computed from the graph itself: roles (degrees, returning walks), positions (eigenvectors), both,
-            none, or auto: both if there are no other features. For many graphs, roles or none.
+        structure: columns computed from the graph itself: roles (degrees, returning walks), positions (eigenvectors),
+            both, none, or auto: both if there are no other features. For many graphs, roles or none.
         out: file for the embeddings: .parquet, .csv, .tsv, .npy or .h5ad; by default RUN/embeddings.parquet.
         run: the run's folder (model, config, history, report); by default runs/EDGES, named as the file or folder.
         half: write 16-bit floats.
