@@ -11,8 +11,8 @@ import torch
 
 import girl
 from girl.api.embed import PART, WHOLE, recipe_for
+from girl.api.report import report as report_run
 from girl.errors import InputError
-from girl.reporting.run_report import report_run
 from girl.tables import InputSettings, read_embeddings
 
 SMALL = {"hidden": 8, "epochs": 2, "rank": 16, "target_rank": 8}

@@ -11,6 +11,8 @@ import pytest
 
 from girl.lab.tables.bench_girl_step import findings, table_accuracy, table_losses, table_steps
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "girl_step.py"
 
 

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from girl.lab.tables.bench_methods import table_epochs
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "methods.py"
 

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from girl.lab.tables.bench_regularizer import findings, table_regularizer
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "regularizer.py"
 

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from girl.lab.tables import bench_scale as scale_bench
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "scale.py"
 

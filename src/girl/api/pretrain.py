@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ from torch_geometric.data import Data, Dataset
 
 from girl import datasets, splits
 from girl.console import console_of, print_line
-from girl.datasets.dataset import NodeDataset
 from girl.errors import InputError
+from girl.evaluation.scores import check_inductive_protocol
 from girl.graph.union import disjoint_union
 from girl.nn.encoder import shared_encoders
 from girl.training.batch import make_batch
@@ -100,7 +100,7 @@ def _pretrain_dataset(
     processes = context.distributed
     dataset = processes.local_main_first(lambda: datasets.load(name, root, mirror))
     rule = splits.get(protocol or dataset.protocols[0])
-    check_inductive(dataset, rule.name, dataset.protocols)
+    check_inductive_protocol(dataset, rule.name, dataset.protocols)
     parts = rule.split(dataset, split)  # also on transductive data: a protocol that the dataset lacks is an error
     with context.phase("building the graph"):
         graph = cached_batch(dataset.data, recipe.encoder, context)
@@ -116,12 +116,3 @@ def _pretrain_dataset(
     if context.writes and context.folder is not None and run.vectors is not None:
         save_embedding(context.folder / "embeddings.npy", run.vectors)
     return run
-
-
-def check_inductive(dataset: NodeDataset, protocol: str, allowed: Collection[str]) -> None:
-    """On inductive data, another protocol would test on nodes that training has seen."""
-    if dataset.inductive and protocol not in allowed:
-        raise InputError(
-            f"protocol: given {protocol!r}, expected {' or '.join(map(repr, allowed))}: {dataset.name} is inductive, "
-            "and training sees the training nodes of that protocol"
-        )

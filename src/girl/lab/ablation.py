@@ -15,7 +15,7 @@ from girl.training.recipe import Recipe
 CONVS: tuple[Conv, ...] = ("gcn", "gatv2", "graphconv", "sage")
 DEPTHS = (1, 2, 3, 4, 5)
 
-#: METIS parts and epochs, about twenty steps in all: attention over five layers of a whole large graph is slow.
+#: METIS parts and epochs, about twenty steps in all: attention over five layers of a large graph is slow.
 TRAINING = {"cora": (0, 20), "citeseer": (0, 20), "pubmed": (8, 3), "photo": (3, 7)}
 
 
@@ -39,15 +39,15 @@ class Ablation(CellExperiment):
 
         The embedding is the last layer alone, as in the paper. The width is 256.
         """
-        found, base = {}, Recipe()
+        recipes, base = {}, Recipe()
         clusters, epochs = TRAINING[dataset]
         train = replace(base.train, clusters=clusters, epochs=epochs, seed=seed)
         for conv in CONVS:
             for depth in DEPTHS:
                 encoder = replace(base.encoder, conv=conv, layers=depth, hidden=256, keep=0.0)
                 for trained in (False, True):
-                    found[method_name(conv, depth, trained)] = replace(base, encoder=encoder, train=train)
-        return found
+                    recipes[method_name(conv, depth, trained)] = replace(base, encoder=encoder, train=train)
+        return recipes
 
     def compute(self, cell: Cell) -> dict[str, Any]:
         """As the node tables do."""

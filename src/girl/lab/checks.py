@@ -75,15 +75,15 @@ class Checks(CellExperiment):
 
     def checked(self) -> Self:
         """As for any experiment; methods must be known, and published on one of the datasets."""
-        known = dict.fromkeys(one.method for one in PUBLISHED)
+        names = dict.fromkeys(one.method for one in PUBLISHED)
         for name in self.methods:
-            if name not in known:
-                raise InputError(f"method: given {name!r}, expected one of {', '.join(known)}")
+            if name not in names:
+                raise InputError(f"method: given {name!r}, expected one of {', '.join(names)}")
         checked = super().checked()
         if not checked.cells():
             pairs = ", ".join(f"{one.method} on {one.dataset}" for one in PUBLISHED if one.method in self.methods)
-            given = f"{', '.join(self.methods)} on {', '.join(checked.datasets)}"
-            raise InputError(f"nothing to check: given {given}, published are {pairs}")
+            options = f"{', '.join(self.methods)} on {', '.join(checked.datasets)}"
+            raise InputError(f"nothing to check: given {options}, published are {pairs}")
         return checked
 
     def compute(self, cell: Cell) -> dict[str, Any]:

@@ -64,8 +64,8 @@ class Comparison(CellExperiment):
     def recipes(self, dataset: str, seed: int) -> dict[str, Recipe | None]:
         """GIRL, its baselines, and every other method with both encoders."""
         names = (*self.own_methods, *both_encoders(self.peers))
-        found = {name: self.recipe(name, dataset) for name in names}
-        return {name: None if recipe is None else recipe.with_seed(seed) for name, recipe in found.items()}
+        recipes = {name: self.recipe(name, dataset) for name in names}
+        return {name: None if recipe is None else recipe.with_seed(seed) for name, recipe in recipes.items()}
 
     def selects(self, cell: Cell) -> bool:
         """Whether the method is asked for, with whichever encoder."""
@@ -75,18 +75,18 @@ class Comparison(CellExperiment):
 
     def checked(self) -> Self:
         """As for any experiment; methods must be known, too."""
-        known = (*self.own_methods, *self.peers, "all")
+        names = (*self.own_methods, *self.peers, "all")
         for name in self.methods:
-            if name not in known:
-                raise InputError(f"method: given {name!r}, expected one of {', '.join(known)}")
+            if name not in names:
+                raise InputError(f"method: given {name!r}, expected one of {', '.join(names)}")
         return super().checked()
 
     def stages(self, results: Results) -> Iterator[list[Cell]]:
         """GIRL and its baselines; the other methods on the first seed; on the other seeds with the chosen encoder."""
         cells = self.cells()
         peers = both_encoders(self.peers)
-        if own := [cell for cell in cells if cell.method not in peers]:
-            yield own
+        if first := [cell for cell in cells if cell.method not in peers]:
+            yield first
         others = [cell for cell in cells if cell.method in peers]
         if others:
             yield [cell for cell in others if cell.seed == 0]

@@ -14,7 +14,7 @@ from girl import splits
 from girl.cli.app import RUN
 from girl.datasets.dataset import NodeDataset
 from girl.evaluation.probe import Kind
-from girl.evaluation.scores import controls, score_splits
+from girl.evaluation.scores import baseline_representations, score_splits
 from girl.lab.cells import Cell
 from girl.lab.comparison import Comparison
 from girl.lab.experiment import Count, DatasetNames, several
@@ -76,7 +76,7 @@ def compute_on_graphs(cell: Cell, dataset: NodeDataset, probes: Sequence[Kind] =
     protocol, folds = splits.get("10-fold"), list(range(FOLDS * cell.seed, FOLDS * (cell.seed + 1)))
     training: dict[str, Any] = {}
     if cell.recipe is None:
-        h = dict(controls(dataset))[cell.method]
+        h = dict(baseline_representations(dataset))[cell.method]
     else:
         recipe = Recipe().with_values(cell.recipe)
         batch = make_batch(dataset.data, recipe.encoder)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from girl import splits
 from girl.cli.app import RUN
 from girl.datasets.dataset import NodeDataset
-from girl.evaluation.baselines import CONTROLS
+from girl.evaluation.baselines import BASELINES
 from girl.evaluation.probe import Kind
 from girl.evaluation.scores import score_splits
 from girl.lab.cells import Cell
@@ -41,17 +41,8 @@ PROTOCOLS: dict[str, tuple[str, ...]] = {
 }
 
 #: GIRL and its baselines. "untrained" is the encoder of "girl" before its first step, "own" the same without any
-#: weights; "default untrained" and "released-1024 untrained" are those of "default" and "released-1024".
-METHODS = (
-    *CONTROLS,
-    "own",
-    "untrained",
-    "default untrained",
-    "released-1024 untrained",
-    "released-1024",
-    "default",
-    "girl",
-)
+#: weights; "default untrained" and "paper untrained" are those of "default" and "paper".
+METHODS = (*BASELINES, "own", "untrained", "default untrained", "paper untrained", "paper", "default", "girl")
 
 #: The datasets on which GIRL is compared with other methods.
 COMPARED = ("cora", "citeseer", "pubmed", "dblp", "photo", "texas", "actor", "usa-airports")
@@ -111,7 +102,7 @@ def compute_on_nodes(
     """The scores of a cell's method on the dataset's protocols, and on further ``protocols``."""
     training: dict[str, Any] = {}
     if cell.recipe is None:
-        h = CONTROLS[cell.method](dataset.data)
+        h = BASELINES[cell.method](dataset.data)
     else:
         recipe = Recipe().with_values(cell.recipe)
         batch = make_batch(dataset.data, recipe.encoder)

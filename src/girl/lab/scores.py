@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from girl.evaluation.metrics import Comparison, Summary, compare, summarise
+from girl.evaluation.metrics import Comparison, Summary, compare, summarize
 
 #: Names of datasets for readers.
 TITLES = {
@@ -54,7 +54,7 @@ class Scores:
     def summary(self, dataset: str, protocol: str, method: str, part: str = "test") -> Summary | None:
         """Mean and standard deviation over the seeds."""
         scores = self.by_seed(dataset, protocol, method, part)
-        return summarise(list(scores.values())) if scores else None
+        return summarize(list(scores.values())) if scores else None
 
     def difference(self, dataset: str, protocol: str, method: str, other: str) -> Comparison | None:
         """How much better ``method`` is than ``other``, paired on the seeds that both have."""

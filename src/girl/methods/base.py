@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from girl.graph.batch import Batch
-from girl.kernel.distributed import Ranks
+from girl.kernel.distributed import Communicator
 from girl.methods.memory import MemoryEstimate
 
 
@@ -34,7 +34,7 @@ class Method(nn.Module, ABC):
     def load_prepared(self, tensors: dict[str, Tensor]) -> None:
         """Take what :meth:`prepared` gave in another process, in place of :meth:`prepare`."""
 
-    def distribute(self, ranks: Ranks) -> None:
+    def distribute(self, communicator: Communicator) -> None:
         """Called before :meth:`prepare` if every batch is split over several processes.
 
         Gradients are averaged over processes in any case, so a loss that is a mean over nodes has nothing to do here.

@@ -13,7 +13,7 @@ from torch.nn import functional
 from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.graph.reweighted import ReweightedFeatures, ReweightedGraph
-from girl.kernel.checks import check_number, check_whole
+from girl.kernel.checks import check_int, check_number
 from girl.methods.augment import sample_nodes
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.grace import symmetric_info_nce
@@ -50,9 +50,9 @@ class BGCLSettings:
             for name in ("temperature", "prior", "relaxation"):
                 check_number(name, getattr(self, name), 0, low_open=True)
             check_number("kl_weight", self.kl_weight, 0)
-            check_whole("projector_hidden", self.projector_hidden, 1)
-            check_whole("samples", self.samples, 1)
-            check_whole("rows", self.rows, 0)
+            check_int("projector_hidden", self.projector_hidden, 1)
+            check_int("samples", self.samples, 1)
+            check_int("rows", self.rows, 0)
 
 
 class BGCL(EncoderMethod):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from girl.graph.batch import Batch
-from girl.kernel.checks import check_number, check_whole
+from girl.kernel.checks import check_int, check_number
 from girl.methods.augment import random_view
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
@@ -39,7 +39,7 @@ class BGRLSettings:
         with checking():
             for name in ("drop_features_1", "drop_features_2", "drop_edges_1", "drop_edges_2", "momentum"):
                 check_number(name, getattr(self, name), 0, 1)
-            check_whole("predictor_hidden", self.predictor_hidden, 1)
+            check_int("predictor_hidden", self.predictor_hidden, 1)
 
 
 class BGRL(EncoderMethod):

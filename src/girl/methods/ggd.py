@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from girl.graph.batch import Batch
-from girl.kernel.checks import check_number, check_whole
+from girl.kernel.checks import check_int, check_number
 from girl.methods.augment import random_view, shuffle_features
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
@@ -29,7 +29,7 @@ class GGDSettings:
     def __post_init__(self) -> None:
         with checking():
             check_number("drop_features", self.drop_features, 0, 1)
-            check_whole("num_hops", self.num_hops, 0)
+            check_int("num_hops", self.num_hops, 0)
 
 
 class GGD(EncoderMethod):

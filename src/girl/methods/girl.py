@@ -13,8 +13,8 @@ from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.graph.subspace import BLOCK, columns_multiplied, principal_components
 from girl.kernel.bandwidth import BANDWIDTHS
-from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
-from girl.kernel.distributed import Ranks
+from girl.kernel.checks import check_bool, check_choice, check_int, check_number
+from girl.kernel.distributed import Communicator
 from girl.kernel.features import FEATURES
 from girl.kernel.features import Features as KernelFeatures
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
@@ -92,11 +92,11 @@ class GIRLSettings:
             check_choice("residual", self.residual, RESIDUALS)
             check_choice("reduction", self.reduction, ("mean", "sum"))
             check_choice("target_scaling", self.target_scaling, ("unit", "none"))
-            check_truth("detach_targets", self.detach_targets)
+            check_bool("detach_targets", self.detach_targets)
             if isinstance(self.bandwidth, str):
                 check_choice("bandwidth", self.bandwidth, BANDWIDTHS)
             for name, minimum in (("target_rank", 0), ("walk_length", 1), ("rows", 0), ("rank", 1)):
-                check_whole(name, getattr(self, name), minimum)
+                check_int(name, getattr(self, name), minimum)
             check_number("smoothing", self.smoothing, 0, 1, low_open=True)
             check_number("dropout", self.dropout, 0, 1)
             if self.whiten != 1:
@@ -154,11 +154,11 @@ class GIRLMethod(EncoderMethod):
         self.settings = settings
         self.kr = settings.kr_loss()
         self._fixed: dict[str, Tensor] = {}
-        self._ranks: Ranks | None = None
+        self._communicator: Communicator | None = None
 
-    def distribute(self, ranks: Ranks) -> None:
+    def distribute(self, communicator: Communicator) -> None:
         """The loss is that of all processes' rows together, ``rows`` in all."""
-        self._ranks = self.kr.ranks = ranks
+        self._communicator = self.kr.communicator = communicator
 
     def prepare(self, data: Batch, generator: torch.Generator) -> None:
         """Compute the fixed targets, each by its principal components."""
@@ -234,7 +234,7 @@ class GIRLMethod(EncoderMethod):
         s = self.settings
         count = self.encoder.settings.layers
         nodes = torch.arange(batch.num_nodes, device=batch.x.device)
-        sample = s.rows if self._ranks is None else -(-s.rows // self._ranks.count)
+        sample = s.rows if self._communicator is None else -(-s.rows // self._communicator.world_size)
         if 0 < sample < batch.num_nodes:
             nodes = torch.randperm(batch.num_nodes, generator=generator, device=batch.x.device)[:sample]
         x = batch.x.dropout(s.dropout, generator)
@@ -278,7 +278,7 @@ class GIRLMethod(EncoderMethod):
         """
         if self.settings.target_scaling == "none":
             return target
-        mean = partial(torch.mean, dim=0) if self._ranks is None else self._ranks.mean
+        mean = partial(torch.mean, dim=0) if self._communicator is None else self._communicator.mean_row
         target = target - mean(target)
         return target * _factors(mean(target.square()).sqrt(), self.settings.whiten)
 

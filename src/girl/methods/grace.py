@@ -10,7 +10,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from girl.graph.batch import Batch
-from girl.kernel.checks import check_number, check_whole
+from girl.kernel.checks import check_int, check_number
 from girl.methods.augment import random_view, sample_nodes
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.memory import FLOAT, MemoryEstimate
@@ -46,8 +46,8 @@ class GRACESettings:
             for name in ("drop_features_1", "drop_features_2", "drop_edges_1", "drop_edges_2"):
                 check_number(name, getattr(self, name), 0, 1)
             check_number("temperature", self.temperature, 0, low_open=True)
-            check_whole("projector_hidden", self.projector_hidden, 1)
-            check_whole("rows", self.rows, 0)
+            check_int("projector_hidden", self.projector_hidden, 1)
+            check_int("rows", self.rows, 0)
 
 
 class GRACE(EncoderMethod):

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from girl.graph.batch import Batch
 from girl.graph.graph import Graph
 from girl.graph.node_features import NodeFeatures
-from girl.kernel.checks import check_choice, check_number, check_whole
+from girl.kernel.checks import check_choice, check_int, check_number
 from girl.kernel.sparse import to_scipy
 from girl.methods.augment import random_view, sample_nodes
 from girl.methods.encoder_method import EncoderMethod
@@ -55,7 +55,7 @@ class SELENESettings:
             for structure in self.structure:
                 check_choice("structure", structure, STRUCTURES)
             for name, minimum in (("code_dim", 1), ("autoencoder_hidden", 1), ("rows", 0)):
-                check_whole(name, getattr(self, name), minimum)
+                check_int(name, getattr(self, name), minimum)
             check_number("drop_features", self.drop_features, 0, 1)
             check_number("drop_edges", self.drop_edges, 0, 1)
 

@@ -15,8 +15,8 @@ from girl.errors import InputError
 from girl.graph.batch import Pooling
 from girl.graph.graph import Graph, MessageGraph
 from girl.graph.node_features import NORMALIZATIONS, NodeFeatures, Normalization
-from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
-from girl.kernel.distributed import Ranks
+from girl.kernel.checks import check_bool, check_choice, check_int, check_number
+from girl.kernel.distributed import Communicator
 from girl.kernel.sparse import LinearMap
 from girl.nn.convolutions import ATTENTION, CONVS, Conv, Convolution, Input, Linear, convolution
 from girl.settings import checking
@@ -93,13 +93,13 @@ class EncoderSettings:
             check_choice("output", self.output, OUTPUTS)
             check_choice("readout", self.readout, READOUTS)
             for name in ("hidden", "layers", "heads", "hops"):
-                check_whole(name, getattr(self, name), 1)
-            check_whole("readout_rank", self.readout_rank, 0)
+                check_int(name, getattr(self, name), 1)
+            check_int("readout_rank", self.readout_rank, 0)
             check_number("teleport", self.teleport, 0, 1, low_open=True)
             check_number("keep", self.keep, 0)
             check_number("readout_width", self.readout_width, 0, low_open=True)
             for name in ("skip", "directed", "unit", "act_first"):
-                check_truth(name, getattr(self, name))
+                check_bool(name, getattr(self, name))
         if self.conv in ATTENTION and self.hidden % self.heads:
             raise InputError(f"hidden: given {self.hidden}, expected a multiple of heads = {self.heads}")
 
@@ -127,7 +127,7 @@ class Encoder(nn.Module):
         settings: the layers.
     """
 
-    ranks: Ranks | None = None
+    communicator: Communicator | None = None
     """The processes that share :meth:`iter_layers`, if there are several."""
 
     def __init__(self, inputs: int, settings: EncoderSettings) -> None:
@@ -210,9 +210,11 @@ class Encoder(nn.Module):
         h: Input = x
         edges = graph.degree + 1 if self.settings.conv == "gatv2" else torch.zeros_like(graph.degree)
         bounds = (
-            [0, graph.num_nodes] if self.ranks is None else _even_bounds(graph.degree + NODE_EDGES, self.ranks.count)
+            [0, graph.num_nodes]
+            if self.communicator is None
+            else _even_bounds(graph.degree + NODE_EDGES, self.communicator.world_size)
         )
-        rank = 0 if self.ranks is None else self.ranks.rank
+        rank = 0 if self.communicator is None else self.communicator.rank
         first, stop = bounds[rank], bounds[rank + 1]
         for index in range(self.settings.layers):
             out = torch.empty(graph.num_nodes, self.settings.hidden, device=graph.device)
@@ -221,37 +223,37 @@ class Encoder(nn.Module):
             for nodes in _chunks(edges[first:stop], chunk, chunk_edges, first):
                 out[nodes[0] : nodes[-1] + 1] = self.layer(index, h, layer_graph, nodes, sources)
             del sources
-            if self.ranks is not None:
-                self.ranks.exchange([out[start:end] for start, end in pairwise(bounds)])
+            if self.communicator is not None:
+                self.communicator.broadcast_parts([out[start:end] for start, end in pairwise(bounds)])
             h = out
             yield out
 
     def _sources(self, index: int, x: Input, graph: MessageGraph) -> Tensor:
         """The messages of all nodes in one layer, n × k; each process computes some columns."""
         conv = self.convolution(index)
-        if self.ranks is None or conv.passes_on(x):
+        if self.communicator is None or conv.passes_on(x):
             return conv.sources(x, graph)
-        parts = [slice(start, stop) for start, stop in pairwise(self.ranks.bounds(self.settings.hidden))]
+        parts = self.communicator.partition(self.settings.hidden)
         blocks = [torch.empty(graph.num_nodes, part.stop - part.start, device=graph.device) for part in parts]
-        blocks[self.ranks.rank] = conv.sources(x, graph, parts[self.ranks.rank]).contiguous()
-        self.ranks.exchange(blocks)
+        blocks[self.communicator.rank] = conv.sources(x, graph, parts[self.communicator.rank]).contiguous()
+        self.communicator.broadcast_parts(blocks)
         return torch.cat(blocks, 1)
 
 
 @contextmanager
-def shared_encoders(module: nn.Module, ranks: Ranks | None) -> Iterator[None]:
+def shared_encoders(module: nn.Module, communicator: Communicator | None) -> Iterator[None]:
     """Within this block, the encoders in a module share the work of :meth:`Encoder.iter_layers` with other processes.
 
     All processes must make the same calls in the same order; all get the same results.
     """
     encoders = [part for part in module.modules() if isinstance(part, Encoder)]
     for encoder in encoders:
-        encoder.ranks = ranks
+        encoder.communicator = communicator
     try:
         yield
     finally:
         for encoder in encoders:
-            encoder.ranks = None
+            encoder.communicator = None
 
 
 def _even_bounds(weight: Tensor, count: int) -> list[int]:

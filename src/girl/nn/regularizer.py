@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from girl.kernel.checks import EqualRowsError, NotFiniteError, check_number, check_whole
-from girl.kernel.distributed import Ranks
-from girl.kernel.features import Drawn
+from girl.kernel.checks import EqualRowsError, NotFiniteError, check_int, check_number
+from girl.kernel.distributed import Communicator
+from girl.kernel.features import FrequencyCache
 from girl.kernel.loss import KRLoss
 from girl.nn.layer_outputs import LayerOutputs, message_passing_layers, named_layers
 
@@ -58,7 +58,7 @@ class KRRegularizer:
     ) -> None:
         check_number("weight", weight, 0)
         if classes is not None:
-            check_whole("classes", classes, 1)
+            check_int("classes", classes, 1)
         self.weight = weight
         self.loss = KRLoss(features="fourier", rank=128, residual="insample", root=False) if loss is None else loss
         self._exact = copy.copy(self.loss)
@@ -66,8 +66,8 @@ class KRRegularizer:
         self.model, self.last, self.classes = model, last, classes
         self._num_classes = classes or 0
         inner = getattr(model, "_orig_mod", model)  # torch.compile wraps a module
-        if self.loss.ranks is not None:
-            self.distribute(self.loss.ranks)
+        if self.loss.communicator is not None:
+            self.distribute(self.loss.communicator)
         if layers is None:
             selected = message_passing_layers(inner)
             if not selected:
@@ -86,9 +86,9 @@ class KRRegularizer:
                 raise ValueError("layers: given none, expected names or modules")
         self._outputs = LayerOutputs(inner, selected)
 
-    def distribute(self, ranks: Ranks) -> None:
+    def distribute(self, communicator: Communicator) -> None:
         """Treat the training nodes of all processes as one batch, as ``loss=KRLoss(group=...)`` does from the start."""
-        self.loss.ranks = self._exact.ranks = ranks
+        self.loss.communicator = self._exact.communicator = communicator
         if self.classes is None:
             raise ValueError(
                 "classes: given none with several processes, expected their number: batches differ in their labels"
@@ -123,9 +123,9 @@ class KRRegularizer:
             )
         rows = _rows(mask, y)
         target = self._target(y if rows is None else y[rows])
-        drawn: Drawn = {}
+        cache: FrequencyCache = {}
         return {
-            name: torch.stack([self._term(name, h, rows, len(y), target, generator, drawn) for h in runs]).mean()
+            name: torch.stack([self._term(name, h, rows, len(y), target, generator, cache) for h in runs]).mean()
             for name, runs in outputs.items()
         }
 
@@ -154,7 +154,7 @@ class KRRegularizer:
         nodes: int,
         target: Tensor,
         generator: torch.Generator | None,
-        drawn: Drawn,
+        cache: FrequencyCache,
     ) -> Tensor:
         h = h.flatten(1) if h.dim() > 2 else h
         if rows is None and len(h) != nodes:
@@ -168,8 +168,8 @@ class KRRegularizer:
                 )
             # Faster than h[rows]: its backward is one index_add.
             h = h.index_select(0, rows.to(h.device))
-        ranks = self.loss.ranks
-        total = len(h) if ranks is None else sum(ranks.sizes(len(h), h.device))
+        communicator = self.loss.communicator
+        total = len(h) if communicator is None else communicator.total_rows(len(h), h.device)
         if total < 2:
             return h.flatten()[:0].float().sum()  # 0, with a gradient of zeros
         # In full precision even under autocast: sums over many nodes overflow or round badly in 16 bits.
@@ -177,7 +177,7 @@ class KRRegularizer:
             dtype = torch.float64 if h.dtype == torch.float64 else torch.float32
             loss = self._exact if total <= self.loss.rank else self.loss
             try:
-                return loss.estimate(h.to(dtype), [target.to(h.device, dtype)], generator, drawn)
+                return loss(h.to(dtype), target.to(h.device, dtype), generator=generator, frequency_cache=cache)
             except EqualRowsError:
                 # A collapsed layer explains nothing, and has no useful gradient.
                 return _rho_of_nothing(target.to(h.device), self.loss) + h.flatten()[:0].float().sum()
@@ -224,8 +224,8 @@ def _rows(mask: Tensor | None, y: Tensor) -> Tensor | None:
 
 def _rho_of_nothing(target: Tensor, loss: KRLoss) -> Tensor:
     """ρ̂ if nothing is explained: the deviation of the target from its mean."""
-    ranks = loss.ranks
-    center = target.mean(0) if ranks is None else ranks.mean(target)
+    communicator = loss.communicator
+    center = target.mean(0) if communicator is None else communicator.mean_row(target)
     powers = (target - center).abs().pow(loss.p)
-    means = powers.mean(0) if ranks is None else ranks.mean(powers)
+    means = powers.mean(0) if communicator is None else communicator.mean_row(powers)
     return (means.pow(1 / loss.p) if loss.root else means).mean()

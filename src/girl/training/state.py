@@ -15,7 +15,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from girl.errors import InputError
 from girl.graph.batch import Batch
-from girl.kernel.checks import EqualRowsError, NotFiniteError, check_choice, check_number, check_whole
+from girl.kernel.checks import EqualRowsError, NotFiniteError, check_choice, check_int, check_number
 from girl.methods.base import Method
 from girl.nn.encoder import shared_encoders
 from girl.training.context import Context
@@ -79,7 +79,7 @@ class TrainSettings:
                 "warmup": 0,
             }
             for name, low in least.items():
-                check_whole(name, getattr(self, name), low)
+                check_int(name, getattr(self, name), low)
             check_number("lr", self.lr, 0, low_open=True)
             check_number("weight_decay", self.weight_decay, 0)
             check_number("tol", self.tol, 0, 1)

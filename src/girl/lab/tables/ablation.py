@@ -52,11 +52,11 @@ def _panel(axes: Axes, scores: Scores, dataset: str, protocol: str) -> None:
     for at, conv in enumerate(CONVS):
         for trained in (False, True):
             points = [(depth, scores.summary(dataset, protocol, method_name(conv, depth, trained))) for depth in DEPTHS]
-            known = [(depth, value) for depth, value in points if value is not None]
+            available = [(depth, value) for depth, value in points if value is not None]
             axes.errorbar(
-                [depth + 0.04 * (at - 1.5) for depth, _ in known],  # side by side: bars do not hide each other
-                [100 * value.mean for _, value in known],
-                yerr=[100 * (value.std or 0) for _, value in known],
+                [depth + 0.04 * (at - 1.5) for depth, _ in available],  # side by side: bars do not hide each other
+                [100 * value.mean for _, value in available],
+                yerr=[100 * (value.std or 0) for _, value in available],
                 color=TINTS[conv],
                 linestyle="-" if trained else "--",
                 linewidth=1.8 if trained else 1.2,

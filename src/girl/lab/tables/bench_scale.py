@@ -75,9 +75,9 @@ def findings(result: dict[str, Any]) -> str:
     slowest = max(stages, key=lambda name: float(stages[name][RESTART]["seconds"]))
     start = stages[slowest][RESTART]["seconds"]
     lines.append(f"The slowest second start is that of {slowest}, {start:.1f} s; {_met(start, MAX_START, ' s')}.")
-    kept = {row["dataset"]: row["kept_bytes"] for row in result["rows"] if row.get("kept_bytes")}
-    if kept:
-        sizes = ", ".join(f"{name} {size / 1e9:.1f} GB" for name, size in kept.items())
+    mapped = {row["dataset"]: row["kept_bytes"] for row in result["rows"] if row.get("kept_bytes")}
+    if mapped:
+        sizes = ", ".join(f"{name} {size / 1e9:.1f} GB" for name, size in mapped.items())
         lines.append(f"Graph and features in mapped files: {sizes}.")
     return markdown_list(lines)
 

@@ -155,10 +155,10 @@ def draw_depth(scores: DepthScores, folder: Path) -> Path | None:
             for kind in KINDS:
                 for part, line in (("train", ":"), ("test", "-")):
                     values = [(depth, scores.summary(name, kind, depth, part)) for depth in DEPTHS]
-                    known = [(depth, value) for depth, value in values if value is not None]
-                    at = [depth for depth, _ in known]
-                    mean = np.array([100 * value.mean for _, value in known])
-                    band = np.array([100 * (value.std or 0) for _, value in known])
+                    available = [(depth, value) for depth, value in values if value is not None]
+                    at = [depth for depth, _ in available]
+                    mean = np.array([100 * value.mean for _, value in available])
+                    band = np.array([100 * (value.std or 0) for _, value in available])
                     axis.plot(at, mean, line, color=TINTS[kind], linewidth=1.8 if part == "test" else 1.1)
                     if part == "test":
                         axis.fill_between(at, mean - band, mean + band, color=TINTS[kind], alpha=0.13, linewidth=0)

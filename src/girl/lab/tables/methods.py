@@ -144,7 +144,7 @@ def _seconds(scores: MethodScores, names: Sequence[str]) -> str:
     """The shortest and the longest training of some methods, each the mean over seeds on a dataset; "" if none is."""
     datasets = {dataset for dataset, _ in scores.rows}
     results = [scores.trainings(dataset, name) for dataset in datasets for name in names]
-    means = [mean(result["train_seconds"] for result in some) for some in results if some]
+    means = [mean(result["train_seconds"] for result in runs) for runs in results if runs]
     return f"{min(means):.0f} to {max(means):.0f}" if means else ""
 
 

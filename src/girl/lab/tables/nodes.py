@@ -225,15 +225,15 @@ def _draw_gains(axes: Axes, scores: Scores, rows: Sequence[tuple[str, str]], roo
         ("girl", "untrained", "GIRL, tuned", COLORS["ours"], "o", -0.15),
         ("default", "default untrained", "GIRL, default", COLORS["fourth"], "s", 0.15),
     ]
-    for method, control, label, color, marker, shift in styles:
-        differences = [(at, scores.difference(d, p, method, control)) for at, (d, p) in enumerate(rows)]
-        known = [(at, value) for at, value in differences if value is not None]
-        if not known:
+    for method, baseline, label, color, marker, shift in styles:
+        differences = [(at, scores.difference(d, p, method, baseline)) for at, (d, p) in enumerate(rows)]
+        available = [(at, value) for at, value in differences if value is not None]
+        if not available:
             continue
         axes.errorbar(
-            [100 * value.difference for _, value in known],
-            [at + shift for at, _ in known],
-            xerr=[100 * (value.error or 0) for _, value in known],
+            [100 * value.difference for _, value in available],
+            [at + shift for at, _ in available],
+            xerr=[100 * (value.error or 0) for _, value in available],
             color=color,
             marker=marker,
             markersize=5,
