@@ -8,6 +8,8 @@ from numbers import Integral, Real
 import torch
 from torch import Tensor
 
+from girl.errors import InputError
+
 
 class NotFiniteError(ValueError):
     """NaN or infinity where finite numbers are expected."""
@@ -24,19 +26,19 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
         return
     closest = difflib.get_close_matches(str(value), choices, n=1)
     hint = f"; did you mean {closest[0]!r}?" if closest else ""
-    raise ValueError(f"{name}: given {value!r}, expected one of {', '.join(map(repr, choices))}{hint}")
+    raise InputError(f"{name}: given {value!r}, expected one of {', '.join(map(repr, choices))}{hint}")
 
 
 def check_bool(name: str, value: object) -> None:
     """Raise unless ``value`` is a bool: the string "false" would count as true."""
     if not isinstance(value, bool):
-        raise ValueError(f"{name}: given {value!r}, expected true or false")
+        raise InputError(f"{name}: given {value!r}, expected true or false")
 
 
 def check_int(name: str, value: object, minimum: int) -> None:
     """Raise unless ``value`` is a whole number of at least ``minimum``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < minimum:
-        raise ValueError(f"{name}: given {value!r}, expected a whole number of at least {minimum}")
+        raise InputError(f"{name}: given {value!r}, expected a whole number of at least {minimum}")
 
 
 def check_number(name: str, value: object, low: float, high: float = math.inf, *, low_open: bool = False) -> None:
@@ -46,7 +48,7 @@ def check_number(name: str, value: object, low: float, high: float = math.inf, *
         return
     bound = f"greater than {low:g}" if low_open else f"of at least {low:g}"
     above = "" if math.isinf(high) else f" and below {high:g}"
-    raise ValueError(f"{name}: given {value!r}, expected a finite number {bound}{above}")
+    raise InputError(f"{name}: given {value!r}, expected a finite number {bound}{above}")
 
 
 def check_samples(x: object) -> Tensor:

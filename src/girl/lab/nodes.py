@@ -41,8 +41,17 @@ PROTOCOLS: dict[str, tuple[str, ...]] = {
 }
 
 #: GIRL and its baselines. "untrained" is the encoder of "girl" before its first step, "own" the same without any
-#: weights; "default untrained" and "paper untrained" are those of "default" and "paper".
-METHODS = (*BASELINES, "own", "untrained", "default untrained", "paper untrained", "paper", "default", "girl")
+#: weights; "default untrained" and "released-1024 untrained" are those of "default" and "released-1024".
+METHODS = (
+    *BASELINES,
+    "own",
+    "untrained",
+    "default untrained",
+    "released-1024 untrained",
+    "released-1024",
+    "default",
+    "girl",
+)
 
 #: The datasets on which GIRL is compared with other methods.
 COMPARED = ("cora", "citeseer", "pubmed", "dblp", "photo", "texas", "actor", "usa-airports")

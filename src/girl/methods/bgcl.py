@@ -19,7 +19,6 @@ from girl.methods.encoder_method import EncoderMethod
 from girl.methods.grace import symmetric_info_nce
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
-from girl.settings import checking
 
 #: The initial parameters of the Kumaraswamy distribution, as in the first author's code for learned drop rates: about
 #: two thirds are kept.
@@ -46,13 +45,12 @@ class BGCLSettings:
     """Nodes drawn for the loss at each step, which is quadratic in them; 0: all."""
 
     def __post_init__(self) -> None:
-        with checking():
-            for name in ("temperature", "prior", "relaxation"):
-                check_number(name, getattr(self, name), 0, low_open=True)
-            check_number("kl_weight", self.kl_weight, 0)
-            check_int("projector_hidden", self.projector_hidden, 1)
-            check_int("samples", self.samples, 1)
-            check_int("rows", self.rows, 0)
+        for name in ("temperature", "prior", "relaxation"):
+            check_number(name, getattr(self, name), 0, low_open=True)
+        check_number("kl_weight", self.kl_weight, 0)
+        check_int("projector_hidden", self.projector_hidden, 1)
+        check_int("samples", self.samples, 1)
+        check_int("rows", self.rows, 0)
 
 
 class BGCL(EncoderMethod):

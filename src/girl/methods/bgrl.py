@@ -15,7 +15,6 @@ from girl.methods.augment import random_view
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import Encoder, EncoderSettings
-from girl.settings import checking
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,9 @@ class BGRLSettings:
     """Hidden width of the predictor."""
 
     def __post_init__(self) -> None:
-        with checking():
-            for name in ("drop_features_1", "drop_features_2", "drop_edges_1", "drop_edges_2", "momentum"):
-                check_number(name, getattr(self, name), 0, 1)
-            check_int("predictor_hidden", self.predictor_hidden, 1)
+        for name in ("drop_features_1", "drop_features_2", "drop_edges_1", "drop_edges_2", "momentum"):
+            check_number(name, getattr(self, name), 0, 1)
+        check_int("predictor_hidden", self.predictor_hidden, 1)
 
 
 class BGRL(EncoderMethod):

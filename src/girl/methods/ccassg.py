@@ -12,7 +12,6 @@ from girl.kernel.checks import check_number
 from girl.methods.augment import random_view
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.encoder import EncoderSettings
-from girl.settings import checking
 
 
 @dataclass(frozen=True)
@@ -27,10 +26,9 @@ class CCASSGSettings:
     """λ: the weight of the decorrelation term."""
 
     def __post_init__(self) -> None:
-        with checking():
-            check_number("drop_features", self.drop_features, 0, 1)
-            check_number("drop_edges", self.drop_edges, 0, 1)
-            check_number("decorrelation", self.decorrelation, 0)
+        check_number("drop_features", self.drop_features, 0, 1)
+        check_number("drop_edges", self.drop_edges, 0, 1)
+        check_number("decorrelation", self.decorrelation, 0)
 
 
 class CCASSG(EncoderMethod):

@@ -14,7 +14,6 @@ from girl.methods.augment import random_view, shuffle_features
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
-from girl.settings import checking
 
 
 @dataclass(frozen=True)
@@ -27,9 +26,8 @@ class GGDSettings:
     """k: embeddings propagated k times are added to the embeddings; 0: nothing is added."""
 
     def __post_init__(self) -> None:
-        with checking():
-            check_number("drop_features", self.drop_features, 0, 1)
-            check_int("num_hops", self.num_hops, 0)
+        check_number("drop_features", self.drop_features, 0, 1)
+        check_int("num_hops", self.num_hops, 0)
 
 
 class GGD(EncoderMethod):

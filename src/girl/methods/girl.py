@@ -23,7 +23,6 @@ from girl.kernel.sparse import csr, take_rows
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.memory import FLOAT, PER_COMPONENTS, MemoryEstimate, kernel_bytes
 from girl.nn.encoder import EncoderSettings
-from girl.settings import checking
 
 Target = Literal["input", "neighbor", "mean", "features", "walk", "neighborhood", "smooth"]
 TARGETS = get_args(Target)
@@ -80,29 +79,28 @@ class GIRLSettings:
     """Whether gradients stop at targets that are layer outputs."""
 
     def __post_init__(self) -> None:
-        with checking():
-            if not self.targets:
-                raise ValueError(f"targets: given none, expected one or more of {', '.join(TARGETS)}")
-            for target in self.targets:
-                check_choice("targets", target, TARGETS)
-            check_choice("loss_at", self.loss_at, ("last", "every"))
-            check_choice("mode", self.mode, ("joint", "greedy"))
-            check_choice("kernel", self.kernel, FEATURES)
-            check_choice("smoother", self.smoother, SMOOTHERS)
-            check_choice("residual", self.residual, RESIDUALS)
-            check_choice("reduction", self.reduction, ("mean", "sum"))
-            check_choice("target_scaling", self.target_scaling, ("unit", "none"))
-            check_bool("detach_targets", self.detach_targets)
-            if isinstance(self.bandwidth, str):
-                check_choice("bandwidth", self.bandwidth, BANDWIDTHS)
-            for name, minimum in (("target_rank", 0), ("walk_length", 1), ("rows", 0), ("rank", 1)):
-                check_int(name, getattr(self, name), minimum)
-            check_number("smoothing", self.smoothing, 0, 1, low_open=True)
-            check_number("dropout", self.dropout, 0, 1)
-            if self.whiten != 1:
-                check_number("whiten", self.whiten, 0, 1)
-            check_number("edge_dropout", self.edge_dropout, 0, 1)
-            self.kr_loss()  # checks its own numbers
+        if not self.targets:
+            raise InputError(f"targets: given none, expected one or more of {', '.join(TARGETS)}")
+        for target in self.targets:
+            check_choice("targets", target, TARGETS)
+        check_choice("loss_at", self.loss_at, ("last", "every"))
+        check_choice("mode", self.mode, ("joint", "greedy"))
+        check_choice("kernel", self.kernel, FEATURES)
+        check_choice("smoother", self.smoother, SMOOTHERS)
+        check_choice("residual", self.residual, RESIDUALS)
+        check_choice("reduction", self.reduction, ("mean", "sum"))
+        check_choice("target_scaling", self.target_scaling, ("unit", "none"))
+        check_bool("detach_targets", self.detach_targets)
+        if isinstance(self.bandwidth, str):
+            check_choice("bandwidth", self.bandwidth, BANDWIDTHS)
+        for name, minimum in (("target_rank", 0), ("walk_length", 1), ("rows", 0), ("rank", 1)):
+            check_int(name, getattr(self, name), minimum)
+        check_number("smoothing", self.smoothing, 0, 1, low_open=True)
+        check_number("dropout", self.dropout, 0, 1)
+        if self.whiten != 1:
+            check_number("whiten", self.whiten, 0, 1)
+        check_number("edge_dropout", self.edge_dropout, 0, 1)
+        self.kr_loss()  # checks its own numbers
         if self.mode == "greedy" and self.loss_at == "last":
             raise InputError(
                 'loss_at: given "last" with mode "greedy", expected "every": layers below would not be trained'
@@ -261,7 +259,7 @@ class GIRLMethod(EncoderMethod):
             longest = self.settings.walk_length
             for _ in range(int(torch.randint(1, longest + 1, (), generator=generator, device=generator.device))):
                 nodes = graph.sample_neighbors(nodes, generator)
-            return self._scale(batch.x.dense(nodes))
+            return self._scale(batch.x.dense(nodes), self._communicator)
         if target == "neighbor":
             nodes = graph.sample_neighbors(nodes, generator)
         if layer:
@@ -269,16 +267,16 @@ class GIRLMethod(EncoderMethod):
             h = graph.mean.rows(nodes) @ h if target == "mean" else h[nodes]
         else:
             h = batch.x.aggregate(graph.mean.rows(nodes)) if target == "mean" else batch.x.dense(nodes)
-        return self._scale(h)
+        return self._scale(h, self._communicator)
 
-    def _scale(self, target: Tensor) -> Tensor:
+    def _scale(self, target: Tensor, communicator: Communicator | None = None) -> Tensor:
         """Centred, and scaled so that ρ̂ is 1 if nothing is explained: the mean of the standard deviations is 1.
 
-        With ``target_scaling="none"``: as it is.
+        With ``target_scaling="none"``: as it is. With a communicator, the rows are those of all processes.
         """
         if self.settings.target_scaling == "none":
             return target
-        mean = partial(torch.mean, dim=0) if self._communicator is None else self._communicator.mean_row
+        mean = partial(torch.mean, dim=0) if communicator is None else communicator.mean_row
         target = target - mean(target)
         return target * _factors(mean(target.square()).sqrt(), self.settings.whiten)
 

@@ -16,7 +16,6 @@ from girl.methods.encoder_method import EncoderMethod
 from girl.methods.memory import FLOAT, MemoryEstimate
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
-from girl.settings import checking
 
 #: Nodes whose similarities to all others are in memory at a time.
 CHUNK = 1024
@@ -42,12 +41,11 @@ class GRACESettings:
     """Nodes drawn for the loss at each step, which is quadratic in them; 0: all."""
 
     def __post_init__(self) -> None:
-        with checking():
-            for name in ("drop_features_1", "drop_features_2", "drop_edges_1", "drop_edges_2"):
-                check_number(name, getattr(self, name), 0, 1)
-            check_number("temperature", self.temperature, 0, low_open=True)
-            check_int("projector_hidden", self.projector_hidden, 1)
-            check_int("rows", self.rows, 0)
+        for name in ("drop_features_1", "drop_features_2", "drop_edges_1", "drop_edges_2"):
+            check_number(name, getattr(self, name), 0, 1)
+        check_number("temperature", self.temperature, 0, low_open=True)
+        check_int("projector_hidden", self.projector_hidden, 1)
+        check_int("rows", self.rows, 0)
 
 
 class GRACE(EncoderMethod):

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.kernel.checks import check_choice, check_number
 from girl.methods.augment import AUGMENTATIONS, Augmentation, augment, graph_index
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
-from girl.settings import checking
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,13 @@ class GraphCLSettings:
     """Cosines are divided by it."""
 
     def __post_init__(self) -> None:
-        with checking():
-            if not self.augmentations:
-                raise ValueError(f"augmentations: given none, expected one or more of {', '.join(AUGMENTATIONS)}")
-            for augmentation in self.augmentations:
-                check_choice("augmentations", augmentation, AUGMENTATIONS)
-            check_number("drop_rate", self.drop_rate, 0, 1)
-            check_number("subgraph_rate", self.subgraph_rate, 0, 1, low_open=True)
-            check_number("temperature", self.temperature, 0, low_open=True)
+        if not self.augmentations:
+            raise InputError(f"augmentations: given none, expected one or more of {', '.join(AUGMENTATIONS)}")
+        for augmentation in self.augmentations:
+            check_choice("augmentations", augmentation, AUGMENTATIONS)
+        check_number("drop_rate", self.drop_rate, 0, 1)
+        check_number("subgraph_rate", self.subgraph_rate, 0, 1, low_open=True)
+        check_number("temperature", self.temperature, 0, low_open=True)
 
 
 def graph_contrast(anchor: Tensor, view: Tensor, temperature: float) -> Tensor:

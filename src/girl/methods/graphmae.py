@@ -13,7 +13,6 @@ from girl.kernel.checks import check_number
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear, convolution
 from girl.nn.encoder import EncoderSettings
-from girl.settings import checking
 
 
 @dataclass(frozen=True)
@@ -30,11 +29,10 @@ class GraphMAESettings:
     """Fraction of the remaining features dropped at each step."""
 
     def __post_init__(self) -> None:
-        with checking():
-            check_number("mask_rate", self.mask_rate, 0, 1, low_open=True)
-            check_number("replace_rate", self.replace_rate, 0, 1)
-            check_number("gamma", self.gamma, 1)
-            check_number("dropout", self.dropout, 0, 1)
+        check_number("mask_rate", self.mask_rate, 0, 1, low_open=True)
+        check_number("replace_rate", self.replace_rate, 0, 1)
+        check_number("gamma", self.gamma, 1)
+        check_number("dropout", self.dropout, 0, 1)
 
 
 class GraphMAE(EncoderMethod):

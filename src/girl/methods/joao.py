@@ -13,7 +13,6 @@ from girl.kernel.checks import check_number
 from girl.methods.augment import AUGMENTATIONS, Augmentation
 from girl.methods.graphcl import GraphCL, GraphCLSettings
 from girl.nn.encoder import EncoderSettings
-from girl.settings import checking
 
 
 @dataclass(frozen=True)
@@ -21,18 +20,14 @@ class JOAOSettings(GraphCLSettings):
     """As GraphCL, with learned probabilities of the augmentations."""
 
     augmentations: tuple[Augmentation, ...] = AUGMENTATIONS
-    """Augmentations to draw from: nodes, edges (some are removed), subgraph, features (some become noise), identity."""
     drop_rate: float = 0.2
-    """Fraction of the nodes, edges or features that is removed or replaced."""
     subgraph_rate: float = 0.8
-    """Fraction of the nodes that is left in a subgraph."""
     gamma: float = 0.1
     """γ: how strongly the probabilities are drawn to the uniform ones."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        with checking():
-            check_number("gamma", self.gamma, 0)
+        check_number("gamma", self.gamma, 0)
 
 
 class JOAO(GraphCL):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -12,6 +12,7 @@ import torch
 from scipy.sparse.linalg import eigsh
 from torch import Tensor, nn
 
+from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.graph.graph import Graph
 from girl.graph.node_features import NodeFeatures
@@ -21,7 +22,6 @@ from girl.methods.augment import random_view, sample_nodes
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
-from girl.settings import checking
 
 Structure = Literal["shells", "walks", "spectrum", "features"]
 STRUCTURES = get_args(Structure)
@@ -49,15 +49,14 @@ class SELENESettings:
     """Nodes drawn for the autoencoder at each step; 0: all."""
 
     def __post_init__(self) -> None:
-        with checking():
-            if not self.structure:
-                raise ValueError(f"structure: given none, expected one or more of {', '.join(STRUCTURES)}")
-            for structure in self.structure:
-                check_choice("structure", structure, STRUCTURES)
-            for name, minimum in (("code_dim", 1), ("autoencoder_hidden", 1), ("rows", 0)):
-                check_int(name, getattr(self, name), minimum)
-            check_number("drop_features", self.drop_features, 0, 1)
-            check_number("drop_edges", self.drop_edges, 0, 1)
+        if not self.structure:
+            raise InputError(f"structure: given none, expected one or more of {', '.join(STRUCTURES)}")
+        for structure in self.structure:
+            check_choice("structure", structure, STRUCTURES)
+        for name, minimum in (("code_dim", 1), ("autoencoder_hidden", 1), ("rows", 0)):
+            check_int(name, getattr(self, name), minimum)
+        check_number("drop_features", self.drop_features, 0, 1)
+        check_number("drop_edges", self.drop_edges, 0, 1)
 
 
 class SELENE(EncoderMethod):
@@ -90,10 +89,7 @@ class SELENE(EncoderMethod):
 
     def prepare(self, data: Batch, generator: torch.Generator) -> None:
         """Compute the structure columns."""
-        self._structure = self._structure_columns(data)
-
-    def _structure_columns(self, data: Batch) -> Tensor:
-        return torch.cat([structure_columns(name, data) for name in self.settings.structure], 1)
+        self._structure = structure_columns(self.settings.structure, data)
 
     def _code(self, x: NodeFeatures) -> Tensor:
         """Z_x (n × code_dim)."""
@@ -131,7 +127,9 @@ class SELENE(EncoderMethod):
 
     def iter_layers(self, data: Batch) -> Iterator[Tensor]:
         """The layers of the structure channel."""
-        return self.encoder.iter_layers(NodeFeatures(dense=self._structure_columns(data)), data.graph)
+        return self.encoder.iter_layers(
+            NodeFeatures(dense=structure_columns(self.settings.structure, data)), data.graph
+        )
 
     @torch.no_grad()
     def embed(self, data: Batch) -> Tensor:
@@ -154,17 +152,16 @@ def barlow_twins(first: Tensor, second: Tensor) -> Tensor:
     return ((1 - diagonal).square().sum() + off_diagonal / width) / width
 
 
-def structure_columns(structure: Structure, data: Batch) -> Tensor:
+def structure_columns(structure: tuple[Structure, ...], data: Batch) -> Tensor:
     """Columns that describe each node's place in the graph (n × k), standardised."""
-    match structure:
-        case "shells":
-            columns = shells(data.graph).log1p()
-        case "walks":
-            columns = walks(data.graph)
-        case "spectrum":
-            columns = spectrum(data.graph)
-        case "features":
-            columns = data.x.dense()
+    graph = data.graph
+    compute: dict[Structure, Callable[[], Tensor]] = {
+        "shells": lambda: shells(graph).log1p(),
+        "walks": lambda: walks(graph),
+        "spectrum": lambda: spectrum(graph),
+        "features": data.x.dense,
+    }
+    columns = torch.cat([compute[name]() for name in structure], 1)
     columns = columns - columns.mean(0)
     return columns / columns.square().mean(0).sqrt().clamp(min=1e-6)
 

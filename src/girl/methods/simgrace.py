@@ -14,7 +14,6 @@ from girl.methods.augment import graph_index
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.graphcl import graph_contrast, projector
 from girl.nn.encoder import EncoderSettings
-from girl.settings import checking
 
 
 @dataclass(frozen=True)
@@ -27,9 +26,8 @@ class SimGRACESettings:
     """Cosines are divided by it."""
 
     def __post_init__(self) -> None:
-        with checking():
-            check_number("eta", self.eta, 0)
-            check_number("temperature", self.temperature, 0, low_open=True)
+        check_number("eta", self.eta, 0)
+        check_number("temperature", self.temperature, 0, low_open=True)
 
 
 class SimGRACE(EncoderMethod):

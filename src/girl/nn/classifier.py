@@ -16,7 +16,6 @@ from girl.graph.node_features import NORMALIZATIONS, NodeFeatures, Normalization
 from girl.kernel.checks import check_bool, check_choice, check_int, check_number
 from girl.nn.convolutions import ATTENTION, CONVS, Conv, Input
 from girl.nn.encoder import CHUNK, Encoder, EncoderSettings
-from girl.settings import checking
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,13 @@ class ClassifierSettings:
     """Whether the last message-passing layer is fully adjacent (Alon & Yahav, 2021): all pairs of nodes are edges."""
 
     def __post_init__(self) -> None:
-        with checking():
-            check_choice("conv", self.conv, CONVS)
-            check_choice("normalize", self.normalize, NORMALIZATIONS)
-            for name in ("depth", "hidden", "head"):
-                check_int(name, getattr(self, name), 1)
-            check_number("dropout", self.dropout, 0, 1)
-            for name in ("directed", "fully_adjacent"):
-                check_bool(name, getattr(self, name))
+        check_choice("conv", self.conv, CONVS)
+        check_choice("normalize", self.normalize, NORMALIZATIONS)
+        for name in ("depth", "hidden", "head"):
+            check_int(name, getattr(self, name), 1)
+        check_number("dropout", self.dropout, 0, 1)
+        for name in ("directed", "fully_adjacent"):
+            check_bool(name, getattr(self, name))
         if self.fully_adjacent and self.conv in ATTENTION:
             raise InputError(
                 f"fully_adjacent: given with conv {self.conv!r}, expected a layer without attention: attention weights "

@@ -19,7 +19,6 @@ from girl.kernel.checks import check_bool, check_choice, check_int, check_number
 from girl.kernel.distributed import Communicator
 from girl.kernel.sparse import LinearMap
 from girl.nn.convolutions import ATTENTION, CONVS, Conv, Convolution, Input, Linear, convolution
-from girl.settings import checking
 
 Activation = Literal["elu", "prelu", "relu", "none"]
 ACTIVATIONS = get_args(Activation)
@@ -85,21 +84,20 @@ class EncoderSettings:
     """Whether the activation comes before the normalization, as in GraphCL's code, instead of after it."""
 
     def __post_init__(self) -> None:
-        with checking():
-            check_choice("conv", self.conv, CONVS)
-            check_choice("activation", self.activation, ACTIVATIONS)
-            check_choice("norm", self.norm, NORMS)
-            check_choice("normalize", self.normalize, NORMALIZATIONS)
-            check_choice("output", self.output, OUTPUTS)
-            check_choice("readout", self.readout, READOUTS)
-            for name in ("hidden", "layers", "heads", "hops"):
-                check_int(name, getattr(self, name), 1)
-            check_int("readout_rank", self.readout_rank, 0)
-            check_number("teleport", self.teleport, 0, 1, low_open=True)
-            check_number("keep", self.keep, 0)
-            check_number("readout_width", self.readout_width, 0, low_open=True)
-            for name in ("skip", "directed", "unit", "act_first"):
-                check_bool(name, getattr(self, name))
+        check_choice("conv", self.conv, CONVS)
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_choice("norm", self.norm, NORMS)
+        check_choice("normalize", self.normalize, NORMALIZATIONS)
+        check_choice("output", self.output, OUTPUTS)
+        check_choice("readout", self.readout, READOUTS)
+        for name in ("hidden", "layers", "heads", "hops"):
+            check_int(name, getattr(self, name), 1)
+        check_int("readout_rank", self.readout_rank, 0)
+        check_number("teleport", self.teleport, 0, 1, low_open=True)
+        check_number("keep", self.keep, 0)
+        check_number("readout_width", self.readout_width, 0, low_open=True)
+        for name in ("skip", "directed", "unit", "act_first"):
+            check_bool(name, getattr(self, name))
         if self.conv in ATTENTION and self.hidden % self.heads:
             raise InputError(f"hidden: given {self.hidden}, expected a multiple of heads = {self.heads}")
 
@@ -276,12 +274,4 @@ def _chunks(edges: Tensor, chunk: int, max_edges: int, first: int = 0) -> Iterat
 
 
 def _activation(name: Activation, width: int) -> nn.Module:
-    match name:
-        case "elu":
-            return nn.ELU()
-        case "prelu":
-            return nn.PReLU(width)
-        case "relu":
-            return nn.ReLU()
-        case "none":
-            return nn.Identity()
+    return nn.PReLU(width) if name == "prelu" else {"elu": nn.ELU, "relu": nn.ReLU, "none": nn.Identity}[name]()

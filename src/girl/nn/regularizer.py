@@ -125,7 +125,9 @@ class KRRegularizer:
         target = self._target(y if rows is None else y[rows])
         cache: FrequencyCache = {}
         return {
-            name: torch.stack([self._term(name, h, rows, len(y), target, generator, cache) for h in runs]).mean()
+            name: torch.stack(
+                [self._term(name, _select(name, h, rows, y), target, generator, cache) for h in runs]
+            ).mean()
             for name, runs in outputs.items()
         }
 
@@ -147,27 +149,8 @@ class KRRegularizer:
         return one_hot(y.long(), max(self._num_classes, 1)).float()
 
     def _term(
-        self,
-        name: str,
-        h: Tensor,
-        rows: Tensor | None,
-        nodes: int,
-        target: Tensor,
-        generator: torch.Generator | None,
-        cache: FrequencyCache,
+        self, name: str, h: Tensor, target: Tensor, generator: torch.Generator | None, cache: FrequencyCache
     ) -> Tensor:
-        h = h.flatten(1) if h.dim() > 2 else h
-        if rows is None and len(h) != nodes:
-            raise ValueError(f"layer {name!r}: puts out {len(h):,} rows, expected {nodes:,} as y has; give a mask")
-        if rows is not None:
-            # torch_geometric's trimmed layers put out the first nodes of a batch only.
-            if len(h) != nodes and (len(h) > nodes or (len(rows) and int(rows.max()) >= len(h))):
-                raise ValueError(
-                    f"layer {name!r}: puts out {len(h):,} rows, expected {nodes:,} as y has: give the labels of all "
-                    "nodes of the batch, and the training nodes by the mask"
-                )
-            # Faster than h[rows]: its backward is one index_add.
-            h = h.index_select(0, rows.to(h.device))
         communicator = self.loss.communicator
         total = len(h) if communicator is None else communicator.total_rows(len(h), h.device)
         if total < 2:
@@ -220,6 +203,19 @@ def _rows(mask: Tensor | None, y: Tensor) -> Tensor | None:
     if mask.dim() != 1 or mask.is_floating_point():
         raise ValueError(f"mask: given {mask.dtype} of shape {tuple(mask.shape)}, expected a mask or indices of nodes")
     return torch.where(mask < 0, mask + len(y), mask)  # negative indices count from the end
+
+
+def _select(name: str, h: Tensor, rows: Tensor | None, y: Tensor) -> Tensor:
+    """The outputs of a layer for the training nodes (k × d)."""
+    h = h.flatten(1) if h.dim() > 2 else h
+    # torch_geometric's trimmed layers put out the first nodes of a batch only.
+    trimmed = rows is not None and len(h) < len(y) and not (rows.numel() and int(rows.max()) >= len(h))
+    if len(h) != len(y) and not trimmed:
+        raise ValueError(
+            f"layer {name!r}: puts out {len(h):,} rows, expected {len(y):,} as y has: give the labels of all nodes of "
+            "the batch, and the training nodes by the mask"
+        )
+    return h if rows is None else h.index_select(0, rows.to(h.device))  # its backward is faster than that of h[rows]
 
 
 def _rho_of_nothing(target: Tensor, loss: KRLoss) -> Tensor:

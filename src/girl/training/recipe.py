@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
@@ -99,17 +100,16 @@ def _read_values(path: Path) -> dict[str, Any]:
     if not path.exists():
         names = ", ".join(Recipe.names())
         raise InputError(f"{path}: no such file, and no recipe of that name; expected one of {names}")
+    parsers: dict[str, Callable[[str], Any]] = {
+        ".toml": tomllib.loads,
+        ".json": json.loads,
+        ".yaml": _load_yaml,
+        ".yml": _load_yaml,
+    }
+    if (parse := parsers.get(path.suffix.lower())) is None:
+        raise InputError(f"{path}: given a file ending in {path.suffix!r}, expected .toml, .yaml or .json")
     try:
-        text = path.read_text(encoding="utf-8")
-        match path.suffix.lower():
-            case ".toml":
-                values = tomllib.loads(text)
-            case ".yaml" | ".yml":
-                values = _parse_numbers(yaml.safe_load(text) or {})
-            case ".json":
-                values = json.loads(text)
-            case other:
-                raise InputError(f"{path}: given a file ending in {other!r}, expected .toml, .yaml or .json")
+        values = parse(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, yaml.YAMLError, json.JSONDecodeError) as error:
         raise InputError(f"{path}: not readable: {' '.join(str(error).split())}") from error
     if not isinstance(values, dict):
@@ -135,13 +135,16 @@ def method_recipe(method: str, dataset: str | None = None) -> Recipe:
     return recipe.with_values(by_dataset.get(dataset, {}), f"recipe of {method} for {dataset}")
 
 
-def _parse_numbers(value: Any) -> Any:
-    """Numbers such as 1e-3, which YAML 1.1 reads as text (it expects 1.0e-3), as numbers."""
-    if isinstance(value, dict):
-        return {str(key): _parse_numbers(inner) for key, inner in value.items()}
-    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+", value):
-        return float(value)
-    return value
+def _load_yaml(text: str) -> Any:
+    """YAML with numbers such as 1e-3 as numbers: YAML 1.1 reads them as text, and expects 1.0e-3."""
+
+    def with_numbers(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(key): with_numbers(inner) for key, inner in value.items()}
+        number = isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+", value)
+        return float(value) if number else value
+
+    return with_numbers(yaml.safe_load(text) or {})
 
 
 def replace_settings(recipe: R, values: dict[str, Any], where: str) -> R:
@@ -157,15 +160,13 @@ def replace_settings(recipe: R, values: dict[str, Any], where: str) -> R:
     changes: dict[str, dict[str, Any]] = {section: {} for section in sections}
     for key, value in values.items():
         if key in sections and isinstance(value, dict):
-            for name, inner in value.items():
-                if name not in names[key]:
-                    raise _unknown_setting(where, f"{key}.{name}", names[key])
-                changes[key][name] = inner
-        else:
-            owner = next((section for section in sections if key in names[section]), None)
-            if owner is None:
-                raise _unknown_setting(where, key, [name for section in names.values() for name in section])
+            if unknown := next((name for name in value if name not in names[key]), None):
+                raise _unknown_setting(where, f"{key}.{unknown}", names[key])
+            changes[key] |= value
+        elif owner := next((section for section in sections if key in names[section]), None):
             changes[owner][key] = value
+        else:
+            raise _unknown_setting(where, key, [name for section in names.values() for name in section])
     for section, change in changes.items():
         for name, value in change.items():
             if not isinstance(getattr(sections[section], name), tuple):

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.kernel.checks import EqualRowsError, NotFiniteError, check_choice, check_int, check_number
 from girl.methods.base import Method
@@ -66,26 +65,23 @@ class TrainSettings:
     momentum)."""
 
     def __post_init__(self) -> None:
-        try:
-            check_choice("schedule", self.schedule, SCHEDULES)
-            check_choice("optimizer", self.optimizer, tuple(OPTIMIZERS))
-            least = {
-                "epochs": 0,
-                "clusters": 0,
-                "batch_size": 1,
-                "patience": 0,
-                "save_every": 1,
-                "seed": 0,
-                "warmup": 0,
-            }
-            for name, low in least.items():
-                check_int(name, getattr(self, name), low)
-            check_number("lr", self.lr, 0, low_open=True)
-            check_number("weight_decay", self.weight_decay, 0)
-            check_number("tol", self.tol, 0, 1)
-            check_number("time_limit", self.time_limit, 0)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        check_choice("schedule", self.schedule, SCHEDULES)
+        check_choice("optimizer", self.optimizer, tuple(OPTIMIZERS))
+        least = {
+            "epochs": 0,
+            "clusters": 0,
+            "batch_size": 1,
+            "patience": 0,
+            "save_every": 1,
+            "seed": 0,
+            "warmup": 0,
+        }
+        for name, low in least.items():
+            check_int(name, getattr(self, name), low)
+        check_number("lr", self.lr, 0, low_open=True)
+        check_number("weight_decay", self.weight_decay, 0)
+        check_number("tol", self.tol, 0, 1)
+        check_number("time_limit", self.time_limit, 0)
 
 
 @dataclass

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.kernel.checks import check_choice, check_int, check_number
 from girl.kernel.distributed import Communicator
@@ -50,16 +49,13 @@ class RegularizerSettings:
     """Measure ρ̂(Y|H⁽ˡ⁾) of every layer on validation nodes every this many epochs, for `girl diagnose`; 0: never."""
 
     def __post_init__(self) -> None:
-        try:
-            check_choice("regularizer", self.regularizer, KINDS)
-            check_choice("residual", self.residual, RESIDUALS)
-            check_choice("form", self.form, ("square", "root"))
-            check_number("weight", self.weight, 0)
-            check_number("decay", self.decay, 0)
-            check_int("rank", self.rank, 1)
-            check_int("watch", self.watch, 0)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        check_choice("regularizer", self.regularizer, KINDS)
+        check_choice("residual", self.residual, RESIDUALS)
+        check_choice("form", self.form, ("square", "root"))
+        check_number("weight", self.weight, 0)
+        check_number("decay", self.decay, 0)
+        check_int("rank", self.rank, 1)
+        check_int("watch", self.watch, 0)
 
     def kr_loss(self) -> KRLoss:
         """The KR loss that these settings describe."""
