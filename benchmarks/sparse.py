@@ -28,7 +28,7 @@ from girl import datasets
 from girl.files import write_json
 from girl.graph.graph import Graph
 from girl.graph.structure import INTERVAL, POSITIONS, PRODUCTS
-from girl.graph.subspace import OVERSAMPLE, iterate_subspace, leading_rotation
+from girl.graph.subspace import OVERSAMPLE, iterate_subspace, leading_rotation, orthonormalize
 from girl.kernel import sparse
 from girl.kernel.sparse import SparseMatrix
 from girl.lab.provenance import provenance
@@ -134,6 +134,17 @@ def eigenvectors(name: str, count: int) -> list[dict[str, Any]]:
     return [row | {"quality": row["trace"] / best} for row in rows]
 
 
+def orthonormalizations(nodes: int, columns: int) -> dict[str, Any]:
+    """Seconds of an orthonormal basis of tall columns by the Gram matrix and by QR."""
+    z = torch.randn(nodes, columns, generator=torch.Generator().manual_seed(0))
+    seconds = {}
+    for name, function in (("gram", orthonormalize), ("qr", lambda z: torch.linalg.qr(z)[0])):
+        started = time.perf_counter()
+        function(z)
+        seconds[name] = time.perf_counter() - started
+    return {"nodes": nodes, "columns": columns, "seconds": seconds}
+
+
 def main() -> None:
     """Measure, print, and save."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -177,6 +188,7 @@ def main() -> None:
         "statistic": f"minimum of {1 if quick else arguments.repeats} repetitions after a warm-up, seconds",
         "rows": rows,
         "eigenvectors": decompositions,
+        "orthonormalization": orthonormalizations(1000 if quick else 100_000, POSITIONS + OVERSAMPLE),
         "provenance": provenance(),
     }
     write_json(arguments.out, result)

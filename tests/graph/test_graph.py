@@ -141,8 +141,6 @@ def test_self_loops_and_directions_are_added(case):
     graph, a = Graph.from_edges(edge_index, n, directed), dense(*case)
     assert torch.equal(graph.with_self_loops.adjacency.to_dense(), a + torch.eye(n))
     assert torch.equal(graph.undirected().adjacency.to_dense(), torch.maximum(a, a.T))
-    nodes = torch.arange(n).flip(0)
-    assert torch.equal(graph.adjacency_rows(nodes).to_dense(), a.flip(0))
 
 
 @given(graphs())

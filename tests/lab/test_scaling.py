@@ -45,7 +45,7 @@ def test_what_the_loss_sends_is_what_the_model_says(tmp_path, monkeypatch):
     finally:
         dist.destroy_process_group()
     gradients = 4 * work.hidden
-    assert loss.ranks.sent == pytest.approx(work.message - gradients, rel=0.02)
+    assert loss.communicator.bytes_sent == pytest.approx(work.message - gradients, rel=0.02)
     assert meetings.call_count + 1 == MEETINGS
 
 

@@ -1,4 +1,4 @@
-"""The report on a run: what ``girl report`` does."""
+"""``girl.report``: the HTML report on a run."""
 
 from __future__ import annotations
 
@@ -20,26 +20,38 @@ from girl.training.run import Run, load_run
 REPORT = "report.html"
 
 
-def report(folder: Path, *, out: Path | None = None, data_root: Path | None = None, mirror: Path | None = None) -> Path:
-    """Write the report on a run, and return its path.
+def report(
+    folder: Path | str,
+    *,
+    out: Path | str | None = None,
+    data_root: Path | str | None = None,
+    mirror: Path | str | None = None,
+) -> Path:
+    """Write the report on a run: one HTML file with a map of the embedding, which opens offline.
 
     Args:
-        folder: the folder of a run of ``girl embed`` or ``girl pretrain``.
+        folder: a folder that :func:`girl.embed` or :func:`girl.pretrain` wrote.
         out: the report's file; by default ``report.html`` in the folder.
-        data_root: folder of the named datasets.
-        mirror: folder of raw files to copy from instead of downloading.
+        data_root: where datasets are cached.
+        mirror: a folder of raw files to copy from instead of downloading.
+
+    Returns:
+        The path of the report.
     """
+    folder = Path(folder)
     run = load_run(folder)
     if (folder / SUMMARY).exists():
         data = report_data_from_folder(folder, run)
     else:
         data = _report_data_of_dataset(folder, run, data_root, mirror)
-    path = out or folder / REPORT
+    path = folder / REPORT if out is None else Path(out)
     write_report(path, data)
     return path
 
 
-def _report_data_of_dataset(folder: Path, run: Run, data_root: Path | None, mirror: Path | None) -> ReportData:
+def _report_data_of_dataset(
+    folder: Path, run: Run, data_root: Path | str | None, mirror: Path | str | None
+) -> ReportData:
     if "dataset" not in run.config:
         raise InputError(f"{folder}: holds a model but not the data it was trained on, expected a run of girl embed")
     if run.recipe.name != "girl":

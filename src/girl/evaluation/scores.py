@@ -71,6 +71,18 @@ class Evaluation:
     seed: int
     """The seed of the run's training."""
 
+    @property
+    def title(self) -> str:
+        """Dataset, protocol, probe and number of splits."""
+        count = len(self.splits)
+        return f"{self.dataset.title}, {self.protocol}, {self.probe} probe, {count} split{'s' if count > 1 else ''}"
+
+    def __str__(self) -> str:
+        """A line for each representation, with mean and standard deviation of the test score in percent."""
+        width = max(len(row.representation) for row in self.rows)
+        lines = [f"{row.representation:<{width}}  {row.test}" for row in self.rows]
+        return "\n".join([f"{self.title}: test {self.rows[0].metric}", *lines])
+
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as plain values for JSON."""
         return {

@@ -29,7 +29,6 @@ class Batch:
 
     @property
     def num_nodes(self) -> int:
-        """N."""
         return self.graph.num_nodes
 
     def rows_of(self, matrix: Tensor) -> Tensor:
@@ -64,6 +63,5 @@ class Batch:
                 return out.scatter_reduce(0, index, h, "amax", include_self=False)
 
     def to(self, device: torch.device | str) -> Batch:
-        """The batch on another device."""
         node_id, graph_id = (None if part is None else part.to(device) for part in (self.node_id, self.graph_id))
         return Batch(self.x.to(device), self.graph.to(device), node_id, graph_id, self.num_graphs)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from girl.graph.adjacency import build_adjacency
 from girl.graph.propagate import propagate
-from girl.kernel.sparse import LinearMap, SparseMatrix, csr, index_dtype, submatrix, take_rows
+from girl.kernel.sparse import LinearMap, SparseMatrix, csr, filter_entries, index_dtype, submatrix
 
 
 class MessageGraph:
@@ -91,11 +91,10 @@ class Graph(MessageGraph):
         values = torch.ones(len(is_neighbor), device=self.device)
         if self.weighted:
             values.masked_scatter_(is_neighbor, self.adjacency.values())
-        return Graph(csr(torch.cat([loops.new_zeros(1), loops + 1]), col, values, self.shape), *self._flags)
+        return self._with(csr(torch.cat([loops.new_zeros(1), loops + 1]), col, values, self.shape))
 
-    @property
-    def _flags(self) -> tuple[bool, bool]:
-        return self.symmetric, self.weighted
+    def _with(self, adjacency: Tensor) -> Graph:
+        return Graph(adjacency, self.symmetric, self.weighted)
 
     @cached_property
     def sum(self) -> SparseMatrix:
@@ -151,7 +150,7 @@ class Graph(MessageGraph):
 
     def subgraph(self, nodes: Tensor) -> Graph:
         """The edges among ``nodes``, which are renumbered in their order. Weights stay as they are."""
-        return Graph(submatrix(self.adjacency, nodes), *self._flags)
+        return self._with(submatrix(self.adjacency, nodes))
 
     def drop_edges(self, rate: float, generator: torch.Generator | None = None) -> Graph:
         """Without each edge with probability ``rate``; both directions of an undirected edge are dropped together."""
@@ -163,9 +162,7 @@ class Graph(MessageGraph):
 
     def select_edges(self, mask: Tensor) -> Graph:
         """The edges at which ``mask`` is true; it must be the same for both directions of an undirected edge."""
-        crow = torch.cat([mask.new_zeros(1, dtype=torch.long), mask.long().cumsum(0)])[self.adjacency.crow_indices()]
-        col, values = self.adjacency.col_indices()[mask], self.adjacency.values()[mask]
-        return Graph(csr(crow, col, values, self.shape), *self._flags)
+        return self._with(filter_entries(self.adjacency, mask))
 
     @cached_property
     def undirected_id(self) -> Tensor:
@@ -185,17 +182,10 @@ class Graph(MessageGraph):
         """The graph with every edge in both directions, and without weights."""
         return self if self.symmetric and not self.weighted else Graph.from_edges(self.edge_index, self.num_nodes)
 
-    def adjacency_rows(self, nodes: Tensor) -> Tensor:
-        """The rows ``nodes`` of the adjacency matrix: their in-neighbours."""
-        return take_rows(self.adjacency, nodes)
-
     @property
     def edge_index(self) -> Tensor:
         """Edges source → target (2 × m), both directions of an undirected one."""
         return torch.stack([self.adjacency.col_indices().long(), self.edge_target])
 
     def to(self, device: torch.device | str) -> Graph:
-        """The graph on another device."""
-        if self.device == torch.device(device):
-            return self
-        return Graph(self.adjacency.to(device), *self._flags)
+        return self if self.device == torch.device(device) else self._with(self.adjacency.to(device))

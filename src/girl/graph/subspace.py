@@ -1,8 +1,8 @@
 r"""Leading eigenvectors and principal components of matrices known only by their products, by subspace iteration.
 
-scipy's ``eigsh`` converges to many digits, which features do not need, and takes several times as long; scikit-learn's
-``randomized_svd`` is the same iteration, but needs a matrix that is stored, and centring would make a sparse one dense.
-The times are in results/bench/sparse.json.
+scipy's ``eigsh`` converges to many digits, which features do not need, and takes several times as long. scikit-learn's
+``randomized_svd`` is the same iteration, slower by its QR decompositions, and needs a stored matrix: centring would
+make a sparse one dense. All times are in results/bench/sparse.json.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Product = Callable[[Tensor], Tensor]
 def orthonormalize(z: Tensor) -> Tensor:
     """An orthonormal basis of the columns of z (n × b, n ≫ b), without those that depend on the others.
 
-    By the Gram matrix: two products of n × b, three times as fast as a QR decomposition for n = 100,000.
+    By the Gram matrix, which is faster for many rows than a QR decomposition.
     """
     for _ in range(2):  # the second pass removes what rounding left
         values, vectors = torch.linalg.eigh((z.T @ z).double())

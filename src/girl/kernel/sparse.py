@@ -82,9 +82,13 @@ def submatrix(x: Tensor, index: Tensor) -> Tensor:
     position = torch.full((x.shape[1],), -1, dtype=kind, device=index.device)
     position[index] = torch.arange(index.numel(), dtype=kind, device=index.device)
     col = position.index_select(0, part.col_indices())
-    keep = col >= 0
-    crow = torch.cat([keep.new_zeros(1, dtype=torch.long), keep.long().cumsum(0)])[part.crow_indices()]
-    return csr(crow, col[keep], part.values()[keep], (index.numel(), index.numel()))
+    return filter_entries(csr(part.crow_indices(), col, part.values(), (index.numel(), index.numel())), col >= 0)
+
+
+def filter_entries(x: Tensor, mask: Tensor) -> Tensor:
+    """A CSR tensor without the entries at which ``mask`` is false."""
+    crow = torch.cat([mask.new_zeros(1, dtype=torch.long), mask.long().cumsum(0)])[x.crow_indices()]
+    return csr(crow, x.col_indices()[mask], x.values()[mask], (x.shape[0], x.shape[1]))
 
 
 def chunks(x: Tensor, size: int) -> list[Tensor]:

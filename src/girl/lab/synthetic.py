@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from rich.progress import Progress
 
 from girl.kernel.bandwidth import squared_width
-from girl.kernel.estimate import estimate
+from girl.kernel.chunks import ChunkedRows
+from girl.kernel.estimate import estimate_rho
 from girl.kernel.features import kernel_matrix
-from girl.kernel.rows import Rows
 from girl.kernel.smoother import Clamp, Projection, Ridge, Smoother
 from girl.lab.provenance import provenance
 from girl.lab.published import table
@@ -116,12 +116,12 @@ SMOOTHERS: dict[str, tuple[Smoother, bool]] = {
 
 def smoother_columns(problem: Problem) -> dict[str, Array]:
     """ρ̂ of every column of the targets by each of :data:`SMOOTHERS`, on the exact kernel matrix."""
-    rows, y = Rows(torch.from_numpy(problem.x)), torch.from_numpy(problem.y)
+    rows, y = ChunkedRows(torch.from_numpy(problem.x)), torch.from_numpy(problem.y)
     eigenvalues, vectors = torch.linalg.eigh(kernel_matrix(rows, squared_width(rows, "mean") * problem.widen))
     coordinate, squares = vectors.T @ y, vectors.square()
     found = {}
     for name, (smoother, leave_one_out) in SMOOTHERS.items():
-        left = smoother.leaves(eigenvalues)
+        left = smoother.residual_weights(eigenvalues)
         residual = vectors @ (left.unsqueeze(1) * coordinate)
         if leave_one_out:
             residual = residual / (squares @ left).unsqueeze(1)
@@ -136,7 +136,7 @@ def run_draw(name: str, index: int, seed: int, samples: int) -> dict[str, list[f
     found: dict[str, list[float]] = {}
     for problem in EXPERIMENTS[name].draw(rng, samples):
         columns = smoother_columns(problem)
-        columns["ours"] = np.array(estimate(problem.x, problem.y).columns)
+        columns["ours"] = np.array(estimate_rho(problem.x, problem.y).columns)
         columns["oracle"] = problem.oracle
         for key, values in columns.items():
             found.setdefault(key, []).extend(float(value) for value in values)

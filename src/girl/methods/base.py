@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from girl.graph.batch import Batch
-from girl.kernel.distributed import Ranks
+from girl.kernel.distributed import Communicator
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Method(nn.Module, ABC):
     def take_prepared(self, tensors: dict[str, Tensor]) -> None:
         """Take what :meth:`prepared` gave on another process, in place of :meth:`prepare`."""
 
-    def share(self, ranks: Ranks) -> None:
+    def share(self, ranks: Communicator) -> None:
         """Take each batch as this process's part of one that several have; before :meth:`prepare`.
 
         Gradients are averaged over processes in any case. That is all there is to it where a loss is a mean over

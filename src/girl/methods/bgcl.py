@@ -11,7 +11,7 @@ from torch.nn import functional
 from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.graph.reweighted import ReweightedFeatures, ReweightedGraph
-from girl.kernel.checks import check_number, check_whole
+from girl.kernel.checks import check_int, check_number
 from girl.methods.augment import drawn
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.grace import contrast
@@ -50,9 +50,9 @@ class BGCLSettings:
             for name in ("temperature", "prior", "relaxation"):
                 check_number(name, getattr(self, name), 0, low_open=True)
             check_number("divergence", self.divergence, 0)
-            check_whole("projector", self.projector, 1)
-            check_whole("samples", self.samples, 1)
-            check_whole("rows", self.rows, 0)
+            check_int("projector", self.projector, 1)
+            check_int("samples", self.samples, 1)
+            check_int("rows", self.rows, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
 

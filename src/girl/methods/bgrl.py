@@ -11,7 +11,7 @@ from torch.nn.functional import cosine_similarity
 
 from girl.errors import InputError
 from girl.graph.batch import Batch
-from girl.kernel.checks import check_number, check_whole
+from girl.kernel.checks import check_int, check_number
 from girl.methods.augment import view
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
@@ -40,7 +40,7 @@ class BGRLSettings:
             for name in ("hide_first", "hide_second", "drop_first", "drop_second"):
                 check_number(name, getattr(self, name), 0, 1)
             check_number("momentum", self.momentum, 0, 1)
-            check_whole("predictor", self.predictor, 1)
+            check_int("predictor", self.predictor, 1)
         except ValueError as error:
             raise InputError(str(error)) from error
 

@@ -10,7 +10,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from girl.errors import InputError
 from girl.graph.batch import Batch
-from girl.kernel.checks import check_number, check_whole
+from girl.kernel.checks import check_int, check_number
 from girl.methods.augment import corrupted, view
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
@@ -29,7 +29,7 @@ class GGDSettings:
     def __post_init__(self) -> None:
         try:
             check_number("hide", self.hide, 0, 1)
-            check_whole("reach", self.reach, 0)
+            check_int("reach", self.reach, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
 

@@ -13,8 +13,8 @@ from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.graph.subspace import BLOCK, columns_multiplied, principal_components
 from girl.kernel.bandwidth import BANDWIDTHS
-from girl.kernel.checks import check_choice, check_number, check_whole
-from girl.kernel.distributed import Ranks
+from girl.kernel.checks import check_choice, check_int, check_number
+from girl.kernel.distributed import Communicator
 from girl.kernel.features import FEATURES
 from girl.kernel.features import Features as KernelFeatures
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
@@ -88,10 +88,10 @@ class GIRLSettings:
             check_choice("residual", self.residual, RESIDUALS)
             if isinstance(self.bandwidth, str):
                 check_choice("bandwidth", self.bandwidth, BANDWIDTHS)
-            check_whole("target_rank", self.target_rank, 0)
-            check_whole("walk", self.walk, 1)
-            check_whole("rows", self.rows, 0)
-            check_whole("rank", self.rank, 1)
+            check_int("target_rank", self.target_rank, 0)
+            check_int("walk", self.walk, 1)
+            check_int("rows", self.rows, 0)
+            check_int("rank", self.rank, 1)
             check_number("smoothing", self.smoothing, 0, 1, low_open=True)
             check_number("dropout", self.dropout, 0, 1)
             if self.whiten != 1:
@@ -133,11 +133,11 @@ class GIRLMethod(EncoderMethod):
         self.settings = settings
         self.kr = settings.kr_loss()
         self._fixed: dict[str, Tensor] = {}
-        self._ranks: Ranks | None = None
+        self._ranks: Communicator | None = None
 
-    def share(self, ranks: Ranks) -> None:
+    def share(self, ranks: Communicator) -> None:
         """The loss is that of all processes' rows; as many are drawn on each that they are as many together."""
-        self._ranks = self.kr.ranks = ranks
+        self._ranks = self.kr.communicator = ranks
 
     def prepare(self, whole: Batch, generator: torch.Generator) -> None:
         """The targets that do not change, each by its principal components."""
@@ -220,7 +220,7 @@ class GIRLMethod(EncoderMethod):
         s = self.settings
         count = self.encoder.settings.layers
         nodes = torch.arange(batch.num_nodes, device=batch.x.device)
-        most = s.rows if self._ranks is None else -(-s.rows // self._ranks.count)
+        most = s.rows if self._ranks is None else -(-s.rows // self._ranks.world_size)
         if 0 < most < batch.num_nodes:
             nodes = torch.randperm(batch.num_nodes, generator=generator, device=batch.x.device)[:most]
         seen = batch.x.dropout(s.dropout, generator)
@@ -260,9 +260,9 @@ def _take(whole: Tensor, nodes: Tensor) -> Tensor:
     return whole[nodes] if whole.layout == torch.strided else take_rows(whole, nodes)
 
 
-def _scaled(target: Tensor, whiten: float, ranks: Ranks | None = None) -> Tensor:
+def _scaled(target: Tensor, whiten: float, ranks: Communicator | None = None) -> Tensor:
     """Centred, and scaled so that ρ̂ is 1 when nothing is explained: the columns' spreads have mean 1."""
-    mean = _mean if ranks is None else ranks.mean
+    mean = _mean if ranks is None else ranks.mean_row
     target = target - mean(target)
     return target * _scales(mean(target.square()).sqrt(), whiten)
 

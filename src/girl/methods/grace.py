@@ -11,7 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from girl.errors import InputError
 from girl.graph.batch import Batch
-from girl.kernel.checks import check_number, check_whole
+from girl.kernel.checks import check_int, check_number
 from girl.methods.augment import drawn, view
 from girl.methods.base import Needs
 from girl.methods.encoder_method import FLOAT, EncoderMethod
@@ -46,8 +46,8 @@ class GRACESettings:
             for name in ("hide_first", "hide_second", "drop_first", "drop_second"):
                 check_number(name, getattr(self, name), 0, 1)
             check_number("temperature", self.temperature, 0, low_open=True)
-            check_whole("projector", self.projector, 1)
-            check_whole("rows", self.rows, 0)
+            check_int("projector", self.projector, 1)
+            check_int("rows", self.rows, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
 

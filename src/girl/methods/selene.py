@@ -16,7 +16,7 @@ from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.graph.graph import Graph
 from girl.graph.node_features import NodeFeatures
-from girl.kernel.checks import check_choice, check_number, check_whole
+from girl.kernel.checks import check_choice, check_int, check_number
 from girl.kernel.sparse import to_scipy
 from girl.methods.augment import drawn, view
 from girl.methods.encoder_method import EncoderMethod
@@ -55,7 +55,7 @@ class SELENESettings:
             for one in self.structure:
                 check_choice("structure", one, STRUCTURES)
             for name, least in (("code", 1), ("channel", 1), ("rows", 0)):
-                check_whole(name, getattr(self, name), least)
+                check_int(name, getattr(self, name), least)
             check_number("hide", self.hide, 0, 1)
             check_number("drop", self.drop, 0, 1)
         except ValueError as error:

@@ -13,7 +13,7 @@ from girl.errors import InputError
 from girl.graph.fully_adjacent import FullyAdjacentGraph
 from girl.graph.graph import Graph, MessageGraph
 from girl.graph.node_features import NORMALIZATIONS, NodeFeatures, Normalization
-from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
+from girl.kernel.checks import check_bool, check_choice, check_int, check_number
 from girl.nn.convolutions import ATTENTION, CONVS, Conv, Input
 from girl.nn.encoder import CHUNK, Encoder, EncoderSettings
 
@@ -44,10 +44,10 @@ class ClassifierSettings:
             check_choice("conv", self.conv, CONVS)
             check_choice("normalise", self.normalise, NORMALIZATIONS)
             for name in ("depth", "hidden", "head"):
-                check_whole(name, getattr(self, name), 1)
+                check_int(name, getattr(self, name), 1)
             check_number("dropout", self.dropout, 0, 1)
             for name in ("directed", "adjacent"):
-                check_truth(name, getattr(self, name))
+                check_bool(name, getattr(self, name))
         except ValueError as error:
             raise InputError(str(error)) from error
         if self.adjacent and self.conv in ATTENTION:

@@ -19,7 +19,7 @@ from torch_geometric.utils import scatter, softmax
 
 from girl.graph.graph import MessageGraph
 from girl.graph.reweighted import ReweightedMatrix
-from girl.kernel.sparse import LinearMap, SparseMatrix
+from girl.kernel.sparse import LinearMap, SparseMatrix, take_rows
 
 Conv = Literal["gcn", "gat", "gatv2", "graphconv", "sage", "gin", "sgc", "appnp", "mlp"]
 CONVS = get_args(Conv)
@@ -211,8 +211,8 @@ class Attention(Convolution):
 
     def edges(self, graph: MessageGraph, rows: Tensor | None) -> tuple[Tensor, Tensor]:
         """The adjacency matrix with self-loops, or some of its rows, and the row of each edge."""
-        looped = graph.with_self_loops
-        edges = looped.adjacency if rows is None else looped.adjacency_rows(rows)
+        edges = graph.with_self_loops.adjacency
+        edges = edges if rows is None else take_rows(edges, rows)
         row = torch.arange(edges.shape[0], device=graph.device)
         return edges, torch.repeat_interleave(row, edges.crow_indices().diff())
 

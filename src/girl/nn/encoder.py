@@ -16,8 +16,8 @@ from girl.errors import InputError
 from girl.graph.batch import Pooling
 from girl.graph.graph import Graph, MessageGraph
 from girl.graph.node_features import NORMALIZATIONS, NodeFeatures, Normalization
-from girl.kernel.checks import check_choice, check_number, check_truth, check_whole
-from girl.kernel.distributed import Ranks
+from girl.kernel.checks import check_bool, check_choice, check_int, check_number
+from girl.kernel.distributed import Communicator
 from girl.kernel.sparse import LinearMap
 from girl.nn.convolutions import ATTENTION, CONVS, Conv, Convolution, Input, Linear, convolution
 from girl.settings import LATE
@@ -94,13 +94,13 @@ class EncoderSettings:
             check_choice("output", self.output, OUTPUTS)
             check_choice("readout", self.readout, READOUTS)
             for name in ("hidden", "layers", "heads", "hops"):
-                check_whole(name, getattr(self, name), 1)
-            check_whole("readout_rank", self.readout_rank, 0)
+                check_int(name, getattr(self, name), 1)
+            check_int("readout_rank", self.readout_rank, 0)
             check_number("teleport", self.teleport, 0, 1, low_open=True)
             check_number("keep", self.keep, 0, math.inf)
             check_number("readout_width", self.readout_width, 0, math.inf, low_open=True)
             for name in ("skip", "directed", "unit", "norm_last"):
-                check_truth(name, getattr(self, name))
+                check_bool(name, getattr(self, name))
         except ValueError as error:
             raise InputError(str(error)) from error
         if self.conv in ATTENTION and self.hidden % self.heads:
@@ -125,7 +125,7 @@ class Encoder(nn.Module):
         settings: what the layers are.
     """
 
-    ranks: Ranks | None = None
+    ranks: Communicator | None = None
     """The processes that share :meth:`by_layer`, if several do."""
 
     def __init__(self, inputs: int, settings: EncoderSettings) -> None:
@@ -208,7 +208,7 @@ class Encoder(nn.Module):
         """
         h: Input = x
         edges = graph.degree + 1 if self.settings.conv == "gatv2" else torch.zeros_like(graph.degree)
-        bounds = [0, graph.num_nodes] if self.ranks is None else _even(graph.degree + NODE_EDGES, self.ranks.count)
+        bounds = [0, graph.num_nodes] if self.ranks is None else _even(graph.degree + NODE_EDGES, self.ranks.world_size)
         own = 0 if self.ranks is None else self.ranks.rank
         for index in range(self.settings.layers):
             out = torch.empty(graph.num_nodes, self.settings.hidden, device=graph.device)
@@ -218,7 +218,7 @@ class Encoder(nn.Module):
                 out[nodes[0] : nodes[-1] + 1] = self.layer(index, h, heard, nodes, sources)
             del sources
             if self.ranks is not None:
-                self.ranks.exchange([out[start:stop] for start, stop in pairwise(bounds)])
+                self.ranks.broadcast_parts([out[start:stop] for start, stop in pairwise(bounds)])
             h = out
             yield out
 
@@ -228,15 +228,15 @@ class Encoder(nn.Module):
         if self.ranks is None or conv.passes_on(x):
             return conv.sources(x, graph)
         width = self.settings.hidden
-        parts = [slice(start, stop) for start, stop in pairwise(self.ranks.bounds(width))]
+        parts = self.ranks.partition(width)
         blocks = [torch.empty(graph.num_nodes, part.stop - part.start, device=graph.device) for part in parts]
         blocks[self.ranks.rank] = conv.sources(x, graph, parts[self.ranks.rank]).contiguous()
-        self.ranks.exchange(blocks)
+        self.ranks.broadcast_parts(blocks)
         return torch.cat(blocks, 1)
 
 
 @contextmanager
-def shared(module: nn.Module, ranks: Ranks | None) -> Iterator[None]:
+def shared(module: nn.Module, ranks: Communicator | None) -> Iterator[None]:
     """While this lasts, the encoders within a module share :meth:`Encoder.by_layer` with those of other processes.
 
     All processes must ask them the same in the same order, and get the same.

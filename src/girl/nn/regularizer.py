@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from girl.kernel.checks import EqualRowsError, NotFiniteError, check_number, check_whole
-from girl.kernel.distributed import Ranks
-from girl.kernel.features import Drawn
+from girl.kernel.checks import EqualRowsError, NotFiniteError, check_int, check_number
+from girl.kernel.distributed import Communicator
+from girl.kernel.features import FrequencyCache
 from girl.kernel.loss import KRLoss
 from girl.nn.layer_outputs import LayerOutputs, message_passing, named_layers
 
@@ -58,7 +58,7 @@ class KRRegularizer:
     ) -> None:
         check_number("weight", weight, 0)
         if classes is not None:
-            check_whole("classes", classes, 1)
+            check_int("classes", classes, 1)
         self.weight = weight
         self.loss = KRLoss(features="fourier", rank=128, residual="insample", root=False) if loss is None else loss
         self._exact = copy.copy(self.loss)
@@ -66,8 +66,8 @@ class KRRegularizer:
         self.model, self.last, self.classes = model, last, classes
         self._most = classes or 0
         inner = getattr(model, "_orig_mod", model)  # torch.compile wraps a module
-        if self.loss.ranks is not None:
-            self.share(self.loss.ranks)
+        if self.loss.communicator is not None:
+            self.share(self.loss.communicator)
         if layers is None:
             found = message_passing(inner)
             if not found:
@@ -86,9 +86,9 @@ class KRRegularizer:
                 raise ValueError("layers: given none, expected names or modules")
         self._outputs = LayerOutputs(inner, found)
 
-    def share(self, ranks: Ranks) -> None:
+    def share(self, ranks: Communicator) -> None:
         """Take the training nodes of all processes as one batch, as ``loss=KRLoss(group=...)`` does from the start."""
-        self.loss.ranks = self._exact.ranks = ranks
+        self.loss.communicator = self._exact.communicator = ranks
         if self.classes is None:
             raise ValueError("classes: given none with several processes, expected their number: batches differ in it")
 
@@ -123,7 +123,7 @@ class KRRegularizer:
         rows = _rows(mask, y)
         target = self._target(y if rows is None else y[rows])
         found = {}
-        drawn: Drawn = {}
+        drawn: FrequencyCache = {}
         for name, runs in outputs.items():
             parts = [self._term(name, h, rows, len(y), target, generator, drawn) for h in runs]
             found[name] = torch.stack(parts).mean()
@@ -154,7 +154,7 @@ class KRRegularizer:
         nodes: int,
         target: Tensor,
         generator: torch.Generator | None,
-        drawn: Drawn,
+        drawn: FrequencyCache,
     ) -> Tensor:
         h = h.flatten(1) if h.dim() > 2 else h
         if rows is None and len(h) != nodes:
@@ -168,8 +168,8 @@ class KRRegularizer:
                 )
             # Its way back adds rows, where that of h[rows] must expect any places.
             h = h.index_select(0, rows.to(h.device))
-        ranks = self.loss.ranks
-        total = len(h) if ranks is None else sum(ranks.sizes(len(h), h.device))
+        ranks = self.loss.communicator
+        total = len(h) if ranks is None else ranks.total_rows(len(h), h.device)
         if total < 2:
             return h.flatten()[:0].float().sum()  # 0, with a gradient of zeros
         # Whatever runs in half precision around it: sums over many nodes are not for sixteen bits.
@@ -177,7 +177,7 @@ class KRRegularizer:
             dtype = torch.float64 if h.dtype == torch.float64 else torch.float32
             loss = self._exact if total <= self.loss.rank else self.loss
             try:
-                return loss.estimate(h.to(dtype), [target.to(h.device, dtype)], generator, drawn)
+                return loss(h.to(dtype), target.to(h.device, dtype), generator=generator, frequency_cache=drawn)
             except EqualRowsError:
                 # A layer that has collapsed explains nothing, and no direction is better than another.
                 return _spread(target.to(h.device), self.loss) + h.flatten()[:0].float().sum()
@@ -224,8 +224,8 @@ def _rows(mask: Tensor | None, y: Tensor) -> Tensor | None:
 
 def _spread(target: Tensor, loss: KRLoss) -> Tensor:
     """ρ̂ where nothing is explained: the size of the target around its mean."""
-    ranks = loss.ranks
-    center = target.mean(0) if ranks is None else ranks.mean(target)
+    ranks = loss.communicator
+    center = target.mean(0) if ranks is None else ranks.mean_row(target)
     sizes = (target - center).abs().pow(loss.p)
-    means = sizes.mean(0) if ranks is None else ranks.mean(sizes)
+    means = sizes.mean(0) if ranks is None else ranks.mean_row(sizes)
     return (means.pow(1 / loss.p) if loss.root else means).mean()

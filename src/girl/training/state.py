@@ -15,7 +15,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from girl.errors import InputError
 from girl.graph.batch import Batch
-from girl.kernel.checks import EqualRowsError, NotFiniteError, check_choice, check_number, check_whole
+from girl.kernel.checks import EqualRowsError, NotFiniteError, check_choice, check_int, check_number
 from girl.methods.base import Method
 from girl.nn.encoder import shared
 from girl.settings import LATE
@@ -67,7 +67,7 @@ class TrainSettings:
             check_choice("optimizer", self.optimizer, tuple(OPTIMIZERS))
             least = {"epochs": 0, "clusters": 0, "per_batch": 1, "patience": 0, "save_every": 1, "seed": 0, "warmup": 0}
             for name, low in least.items():
-                check_whole(name, getattr(self, name), low)
+                check_int(name, getattr(self, name), low)
             check_number("lr", self.lr, 0, low_open=True)
             check_number("weight_decay", self.weight_decay, 0)
             check_number("progress", self.progress, 0, 1)

@@ -11,8 +11,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from girl.errors import InputError
 from girl.graph.batch import Batch
-from girl.kernel.checks import check_choice, check_number, check_whole
-from girl.kernel.distributed import Ranks
+from girl.kernel.checks import check_choice, check_int, check_number
+from girl.kernel.distributed import Communicator
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
 from girl.methods.base import Method, Needs
 from girl.methods.encoder_method import FLOAT, batch_bytes, encoder_bytes
@@ -57,8 +57,8 @@ class RegularizerSettings:
             check_choice("form", self.form, ("square", "root"))
             check_number("weight", self.weight, 0)
             check_number("decay", self.decay, 0)
-            check_whole("rank", self.rank, 1)
-            check_whole("watch", self.watch, 0)
+            check_int("rank", self.rank, 1)
+            check_int("watch", self.watch, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -121,7 +121,7 @@ class SupervisedMethod(Method):
         self._mask[labels.train] = True
         s = recipe.regularizer
         self.regularizer: KRRegularizer | None = None
-        self._ranks: Ranks | None = None
+        self._ranks: Communicator | None = None
         # A single layer is also the last one: without `last` there is nothing to regularise.
         if s.regularizer == "kr" and (recipe.model.depth > 1 or s.last):
             self.regularizer = KRRegularizer(
@@ -132,7 +132,7 @@ class SupervisedMethod(Method):
                 classes=None if labels.multilabel else labels.classes,
             )
 
-    def share(self, ranks: Ranks) -> None:
+    def share(self, ranks: Communicator) -> None:
         """Use the training nodes of all processes as one batch."""
         self._ranks = ranks
         if self.regularizer is not None:
@@ -143,7 +143,7 @@ class SupervisedMethod(Method):
         mask, y = batch.rows_of(self._mask), batch.rows_of(self.labels.y)
         count = total = int(mask.sum())
         if self._ranks is not None:
-            total = sum(self._ranks.sizes(count, mask.device))
+            total = self._ranks.total_rows(count, mask.device)
         if not total:
             return {}
         logits = self.model(batch.x, batch.graph, generator)[mask]
@@ -154,7 +154,7 @@ class SupervisedMethod(Method):
             total *= y.shape[1]
         else:
             entropy = cross_entropy(logits, y[mask], reduction=reduction)
-        terms = {"cross-entropy": entropy if self._ranks is None else entropy * (self._ranks.count / total)}
+        terms = {"cross-entropy": entropy if self._ranks is None else entropy * (self._ranks.world_size / total)}
         if self.regularizer is not None:
             terms["KR"] = self.regularizer(y, mask, generator=generator)
         return terms

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from girl.cli.app import DATA, OUT, RUN
-from girl.cli.app import out as console
+from girl.cli.app import DATA, OUT, RUN, console
 from girl.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from girl.cli.app import DATA, OUT, RUN, say
-from girl.cli.app import out as console
+from girl.cli.app import DATA, OUT, RUN, console, say
 from girl.errors import InputError
 
 

@@ -8,8 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import OUT, RUN, say
-from girl.cli.app import out as console
+from girl.cli.app import OUT, RUN, console, say
 from girl.errors import InputError
 
 
