@@ -14,8 +14,9 @@ with an unpenalised intercept b. Two facts make the whole grid cost a few ordina
 - In these axes the Hessian is almost diagonal, :math:`C h_c s_j^2 + 1` for class c and axis j with :math:`h_c` the mean
   of p(1-p). L-BFGS in variables divided by its root needs tens of steps where raw columns need hundreds.
 
-scikit-learn's LogisticRegression with a warm start and its default tolerance stops far from the optimum. At ``tol=1e-6``
-it comes close, but is slower on more than a thousand columns and faster on few: see ``results/bench/probe.json``.
+scikit-learn's LogisticRegression with a warm start and its default tolerance stops far from the optimum. With
+``tol=1e-6`` it comes close, but is slower on more than a thousand columns and faster on few: see
+``results/bench/probe.json``.
 """
 
 from __future__ import annotations
