@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from rich.console import Console
 
-from girl.cli.app import app, console, reproduce
+from girl.cli.app import app, console
 from girl.errors import InputError
 
 __all__ = ["app", "main"]
@@ -29,34 +29,24 @@ def _help(module: str, function: str) -> str:
 
 #: Commands, by the function behind each. Names only: a module is imported when its command runs.
 _COMMANDS = (
-    (
-        app,
-        "girl.cli.demo:demo",
-        "girl.cli.embed:embed",
-        "girl.cli.embed:report",
-        "girl.cli.pretrain:pretrain",
-        "girl.cli.pretrain:evaluate",
-        "girl.lab.commands.search:search",
-        "girl.cli.methods:methods",
-        "girl.cli.train:train",
-        "girl.cli.train:diagnose",
-        "girl.cli.rho:rho",
-        "girl.cli.doctor:doctor",
-    ),
-    (
-        reproduce,
-        "girl.lab.commands.synthetic:synthetic",
-        "girl.lab.commands.reproduce:nodes",
-        "girl.lab.commands.reproduce:graphs",
-        "girl.lab.commands.reproduce:checks",
-        "girl.lab.commands.reproduce:ablation",
-        "girl.lab.commands.reproduce:objective",
-        "girl.lab.commands.reproduce:depth",
-    ),
+    "girl.cli.demo:demo",
+    "girl.cli.embed:embed",
+    "girl.cli.embed:report",
+    "girl.cli.pretrain:pretrain",
+    "girl.cli.pretrain:evaluate",
+    "girl.lab.commands.search:search",
+    "girl.cli.methods:methods",
+    "girl.cli.train:train",
+    "girl.cli.train:diagnose",
+    "girl.cli.rho:rho",
+    "girl.cli.doctor:doctor",
 )
-for _app, *_commands in _COMMANDS:
-    for _command in _commands:
-        _app.command(_command, help=_help(*_command.split(":")))
+for _command in _COMMANDS:
+    app.command(_command, help=_help(*_command.split(":")))
+app.command(
+    "girl.lab.commands.reproduce:reproduce",
+    help="Run the experiments again: numbers as JSON, figures as SVG and PNG.",
+)
 app.command(
     "girl.cli.datasets:datasets",
     help="The named graphs: list them, fetch or export one, or make a stand-in for one.",

@@ -23,8 +23,6 @@ standard deviation of Y if X says nothing about Y. `girl rho` computes it for yo
     help_format="markdown",
     suppress_keyboard_interrupt=False,  # `main` prints how to continue
 )
-reproduce = App(name="reproduce", help="Run the experiments again: numbers as JSON, figures as SVG and PNG.")
-app.command(reproduce)
 
 DATA = Group("Data", sort_key=0)
 RUN = Group("Running", sort_key=1)
