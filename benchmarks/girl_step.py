@@ -82,7 +82,7 @@ class Bench:
         self.trainer = TrainingState(self.method, self.recipe.train, Context())
         self.batch, train = self.graph_batch, self.recipe.train
         if parts:
-            first = nodes_by_part(partition(self.graph_batch.graph, train.clusters, train.seed))[: train.per_batch]
+            first = nodes_by_part(partition(self.graph_batch.graph, train.clusters, train.seed))[: train.batch_size]
             self.batch = self.graph_batch.subgraph(torch.cat(first).sort().values)
 
     def prepare(self) -> None:
@@ -124,7 +124,7 @@ def measure_steps(name: str, repeats: int, parts: bool) -> dict[str, Any]:
     return {
         "dataset": name,
         "stand_in": bench.dataset.stand_in,
-        "batch": f"{s.train.per_batch} of {s.train.clusters} parts" if parts else "whole graph",
+        "batch": f"{s.train.batch_size} of {s.train.clusters} parts" if parts else "whole graph",
         "nodes": bench.batch.num_nodes,
         "inputs": bench.batch.x.shape[1],
         "edges": int(bench.batch.graph.adjacency.values().numel()),

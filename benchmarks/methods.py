@@ -48,9 +48,9 @@ def measure(dataset: str, method: str, epochs: int) -> dict[str, Any]:
     loaded = resident_bytes()
     exact = reset_peak()
     model = untrained_method(batch.x.shape[1], recipe)
-    fit(model, batch, replace(recipe.train, epochs=1, limit=0.0))
+    fit(model, batch, replace(recipe.train, epochs=1, time_limit=0.0))
     started, cpu = time.perf_counter(), time.process_time()
-    history = fit(model, batch, replace(recipe.train, epochs=epochs, limit=0.0))
+    history = fit(model, batch, replace(recipe.train, epochs=epochs, time_limit=0.0))
     busy = (time.process_time() - cpu) / (time.perf_counter() - started)
     return {
         "dataset": dataset,

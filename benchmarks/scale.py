@@ -70,16 +70,16 @@ RUN, VECTORS = "run", "vectors.npy"
 
 def girl_recipe(nodes: int) -> Recipe:
     """The recipe of `girl embed` for a graph of this size, for one epoch; a small graph is partitioned as well."""
-    recipe = recipe_for(nodes).with_values({"hidden": HIDDEN, "epochs": 1, "normalise": "zscore"})
+    recipe = recipe_for(nodes).with_values({"hidden": HIDDEN, "epochs": 1, "normalize": "zscore"})
     return recipe if recipe.train.clusters else recipe.with_values({"clusters": 4})
 
 
 def classifier_recipe(nodes: int) -> SupervisedRecipe:
     """The paper's shallowest classifier with KR, for one epoch."""
     parts = min(PARTS, max(nodes // 100, 2))
-    batches = {"clusters": parts, "per_batch": min(PER_BATCH, parts // 2), "epochs": 1}
+    batches = {"clusters": parts, "batch_size": min(PER_BATCH, parts // 2), "epochs": 1}
     return SupervisedRecipe().with_values(
-        {"depth": DEPTH, "hidden": WIDE, "normalise": "zscore", "regularizer": {"regularizer": "kr"}, "train": batches}
+        {"depth": DEPTH, "hidden": WIDE, "normalize": "zscore", "regularizer": {"regularizer": "kr"}, "train": batches}
     )
 
 
@@ -196,7 +196,7 @@ def measured(stage: str, name: str, folder: Path) -> dict[str, Any]:
 
 def efficiency(name: str, folder: Path, epochs: int) -> dict[str, Any]:
     """Seconds of training on the same batches: one and two processes with one thread each, and one with two threads."""
-    batches = ["--clusters", "64", "--per-batch", "8", "--hidden", str(HIDDEN), "--target-rank", "64"]
+    batches = ["--clusters", "64", "--batch-size", "8", "--hidden", str(HIDDEN), "--target-rank", "64"]
     command = ["-m", "girl", "pretrain", name, "--epochs", str(epochs), "--resume", "never", *batches]
     together = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     result: dict[str, Any] = {"dataset": name, "epochs": epochs, "batches": " ".join(batches)}

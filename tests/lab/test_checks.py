@@ -22,7 +22,7 @@ def test_every_method_has_a_published_number_with_its_source():
 def test_published_recipes_run_without_a_limit_of_time():
     cells = Checks(seeds=2).cells()
     assert len(cells) == 2 * len(PUBLISHED)
-    assert all(not cell.recipe["train"].get("limit") for cell in cells)
+    assert all(not cell.recipe["train"]["time_limit"] for cell in cells)
 
 
 def test_methods_and_datasets_can_be_chosen():

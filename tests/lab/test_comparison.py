@@ -30,7 +30,7 @@ def test_the_encoder_with_the_higher_validation_score_on_the_first_seed_is_chose
 def test_nothing_but_the_encoder_differs():
     own, girls = (peer_recipe(name, "cora", 7.0).to_dict() for name in both_encoders(["grace"]))
     assert own["train"] == girls["train"]
-    assert own["train"]["limit"] == 7
+    assert own["train"]["time_limit"] == 7
     assert own["method"] == girls["method"]
     assert girls["encoder"] == method_recipe("girl", "cora").to_dict()["encoder"] != own["encoder"]
 
@@ -42,9 +42,9 @@ def test_every_peer_has_the_same_time_and_girls_encoder_once(comparison):
     for method in both_encoders(comparison.peers):
         name = method.removesuffix(GIRLS_ENCODER)
         recipe = comparison.recipe(method, dataset).to_dict()
-        assert recipe["train"]["limit"] == comparison.time_limit
+        assert recipe["train"]["time_limit"] == comparison.time_limit
         assert recipe["method"]["name"] == name
-        if method != name and not find_method(name).needs:
+        if method != name and not find_method(name).required_encoder:
             assert recipe["encoder"] == girl["encoder"]
 
 

@@ -32,7 +32,7 @@ def test_the_candidate_is_chosen_by_validation_on_the_pilot_alone():
 def test_kinds_differ_in_the_regulariser_only():
     recipes = {kind: depth.recipe("cora", kind, 6, 1.0, 1) for kind in depth.KINDS}
     assert len({(r.model, r.train) for r in recipes.values()}) == 1
-    assert recipes["kr"].regularizer.weight == recipes["wd"].regularizer.decay == 1.0
+    assert recipes["kr"].regularizer.weight == recipes["weight_decay"].regularizer.decay == 1.0
     assert depth.recipe("cora", "kr", 18, 1.0, 0).regularizer.watch == depth.WATCH
 
 
@@ -75,7 +75,7 @@ def test_the_study_runs_the_pilot_then_the_chosen_and_is_resumed(mirror, cache, 
 def test_the_large_datasets_run_on_stand_ins(name, scale, metric, tmp_path, monkeypatch):
     monkeypatch.setattr(depth, "PLANS", {name: replace(depth.PLANS[name], epochs=1)})
     make_stand_in(name, tmp_path, scale=scale)
-    for kind in ("fa", "kr"):
+    for kind in ("fully_adjacent", "kr"):
         cell = Cell(name, kind, 0, depth.recipe(name, kind, 3, 1.0, 0).to_dict())
         computed = depth.Depth(data_root=tmp_path).compute(cell)
         assert computed["stand_in"]
@@ -93,4 +93,4 @@ def test_wrong_datasets_and_depths_are_errors():
 def test_the_large_datasets_have_the_batches_of_the_paper():
     for name in depth.LARGE:
         recipe = depth.recipe(name, "kr", 3, 1.0, 0)
-        assert (recipe.train.clusters, recipe.train.per_batch) == (1500, 10)
+        assert (recipe.train.clusters, recipe.train.batch_size) == (1500, 10)

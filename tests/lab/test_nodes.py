@@ -15,7 +15,7 @@ def test_an_untrained_baseline_has_the_recipe_of_what_it_is_compared_with():
     assert set(METHODS) <= set(recipes)
     for method, baseline in (("girl", "untrained"), ("girl", "own"), ("default", "default untrained")):
         assert recipes[method] == recipes[baseline]
-    assert recipes["paper"] == recipes["paper untrained"] != recipes["default"]
+    assert recipes["released-1024"] == recipes["released-1024 untrained"] != recipes["default"]
     assert recipes["raw"] is None
 
 

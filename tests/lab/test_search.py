@@ -12,7 +12,7 @@ from girl.errors import InputError
 from girl.kernel.checks import EqualRowsError
 from girl.lab import search
 from girl.training.loop import DivergedError
-from girl.training.recipe import Recipe, find_recipe
+from girl.training.recipe import Recipe
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +83,8 @@ def test_shipped_recipes_are_scored_as_they_are(quick, monkeypatch):
     scored = []
     monkeypatch.setattr(search, "pretrain", lambda batch, recipe: scored.append(recipe) or SimpleNamespace(vectors=0.1))
     best, _ = quick(1)
-    assert scored[:2] == [find_recipe("texas"), Recipe()]
-    assert best["recipe"] == find_recipe("texas").to_dict()  # the first of equals
+    assert scored[:2] == [Recipe.load("texas"), Recipe()]
+    assert best["recipe"] == Recipe.load("texas").to_dict()  # the first of equals
 
 
 @pytest.mark.parametrize("failure", [DivergedError("lower lr"), EqualRowsError("x: all rows are equal")])
@@ -123,6 +123,6 @@ def test_a_journal_of_other_options_is_refused(quick):
 
 @pytest.mark.parametrize("name", ["texas", "physics", "usa-airports"])
 def test_a_recipe_file_gives_the_recipe_back(name, tmp_path):
-    (tmp_path / "best.toml").write_text(search.toml_of(find_recipe(name)))
-    assert find_recipe(str(tmp_path / "best.toml")) == find_recipe(name)
+    (tmp_path / "best.toml").write_text(search.toml_of(Recipe.load(name)))
+    assert Recipe.load(str(tmp_path / "best.toml")) == Recipe.load(name)
     assert search.toml_of(Recipe()).count("\n") == 1

@@ -266,7 +266,7 @@ def test_a_table_a_folder_and_a_list_of_graphs_are_the_same(seeds, kind, ending,
     folder = write(graphs, here / "set", kind)
     for frame, name in zip(tables(graphs), ("edges", "nodes"), strict=True):
         (frame.write_csv if ending == ".csv" else frame.write_parquet)(here / f"{name}{ending}")
-    small = {"hidden": 4, "epochs": 2, "rank": 8, "target_rank": 2, "per_batch": 3}
+    small = {"hidden": 4, "epochs": 2, "rank": 8, "target_rank": 2, "batch_size": 3}
     options = {"options": small, "structure": "roles"}
     one = girl.embed(folder, settings=InputSettings(ignore=("label",) if kind == "gml" else ()), **options)
     two = girl.embed(here / f"edges{ending}", here / f"nodes{ending}", settings=InputSettings(graph="graph"), **options)

@@ -78,10 +78,10 @@ def large(monkeypatch):
 
 def test_what_does_not_fit_is_refused_with_a_remedy_that_works(large):
     method, whole, settings = large
-    with pytest.raises(InputError, match=r"0\.5 GB are free.*--clusters \d+ --per-batch 1") as complaint:
+    with pytest.raises(InputError, match=r"0\.5 GB are free.*--clusters \d+ --batch-size 1") as complaint:
         forecast.check_memory(method, whole, settings)
     clusters = int(str(complaint.value).split("--clusters ")[1].split()[0])
-    forecast.check_memory(method, whole, replace(settings, clusters=clusters, per_batch=1))
+    forecast.check_memory(method, whole, replace(settings, clusters=clusters, batch_size=1))
 
 
 def test_the_first_process_of_a_run_is_not_started(large, tmp_path):

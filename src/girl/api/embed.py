@@ -23,7 +23,7 @@ from girl.evaluation.quality import measure_run
 from girl.graph.batch import Batch
 from girl.graph.structure import LARGE, STRUCTURES, Structure, StructureEncoding
 from girl.kernel.sparse import to_csr_or_dense
-from girl.nn.encoder import shared
+from girl.nn.encoder import shared_encoders
 from girl.reporting.page import write_report
 from girl.reporting.run_report import report_data_from_memory, save_report_inputs
 from girl.tables import (
@@ -39,7 +39,7 @@ from girl.tables import (
 )
 from girl.training.batch import make_batch
 from girl.training.context import Context, Resume, open_context
-from girl.training.recipe import Recipe, find_recipe
+from girl.training.recipe import Recipe
 from girl.training.run import Run, load_run, pretrain, save_run
 
 #: Width of the encoder for a user's graph: half a kilobyte for each node. The recipes of the tables are wider.
@@ -74,7 +74,7 @@ class Embedded:
 
 def recipe_for(nodes: int) -> Recipe:
     """The default recipe for a user's graph of this size."""
-    values: dict[str, Any] = {"hidden": HIDDEN, "normalise": "none"}  # scales were set when columns were encoded
+    values: dict[str, Any] = {"hidden": HIDDEN, "normalize": "none"}  # scales were set when columns were encoded
     if nodes > WHOLE:
         clusters = round(nodes / PART)
         values |= {"clusters": clusters, "epochs": max(1, min(20, STEPS // clusters)), "save_every": 1}
@@ -151,7 +151,7 @@ def embed(
         else:
             run, batch = earlier, make_batch(graph.data, earlier.recipe.encoder, context.device)
             run.method.to(context.device)
-            with context.phase("embedding"), shared(run.method, context.distributed.ranks):
+            with context.phase("embedding"), shared_encoders(run.method, context.distributed.ranks):
                 run.vectors = run.embed(batch)
         assert run.vectors is not None
         vectors = run.vectors.cpu().numpy()
@@ -265,8 +265,8 @@ def _beside(x: Tensor | None, columns: NDArray[np.float32]) -> Tensor:
 
 def _recipe(recipe: str | Recipe, options: dict[str, Any], graph: UserGraph) -> Recipe:
     if recipe == "auto":
-        base = find_recipe("graphs") if graph.is_set else recipe_for(graph.data.num_nodes)
+        base = Recipe.load("graphs") if graph.is_set else recipe_for(graph.data.num_nodes)
     else:
-        base = recipe if isinstance(recipe, Recipe) else find_recipe(recipe)
-        base = base.with_values({"normalise": "none"})
+        base = recipe if isinstance(recipe, Recipe) else Recipe.load(recipe)
+        base = base.with_values({"normalize": "none"})
     return base.with_values({"directed": graph.directed} | options, "options")

@@ -14,11 +14,11 @@ from girl.console import console_of, print_line
 from girl.errors import InputError
 from girl.evaluation.scores import check_inductive_protocol
 from girl.graph.union import disjoint_union
-from girl.nn.encoder import shared
+from girl.nn.encoder import shared_encoders
 from girl.training.batch import make_batch
 from girl.training.cached_batch import cached_batch, cached_part
 from girl.training.context import Context, Resume, open_context
-from girl.training.recipe import Recipe, find_recipe, method_recipe
+from girl.training.recipe import Recipe, method_recipe
 from girl.training.run import Run
 from girl.training.run import pretrain as pretrain_batch
 from girl.training.run_folder import save_embedding
@@ -82,7 +82,7 @@ def choose_recipe(recipe: str | Path | Recipe, method: str, dataset: str | None)
     """The recipe by its name, for a method and a dataset."""
     if recipe in ("tuned", "default"):
         return method_recipe(method, dataset if recipe == "tuned" else None)
-    chosen = recipe if isinstance(recipe, Recipe) else find_recipe(str(recipe))
+    chosen = recipe if isinstance(recipe, Recipe) else Recipe.load(recipe)
     if method not in ("girl", chosen.name):
         raise InputError(f"method: given {method!r} with a recipe of {chosen.name!r}, expected only one of them")
     return chosen
@@ -111,7 +111,7 @@ def _pretrain_dataset(
     config = {"dataset": dataset.name, "protocol": rule.name, "split": split, "stand_in": dataset.stand_in}
     run = pretrain_batch(part, recipe, context, config)
     if part is not graph:
-        with shared(run.method, processes.ranks):
+        with shared_encoders(run.method, processes.ranks):
             run.vectors = run.embed(graph)
     if context.writes and context.folder is not None and run.vectors is not None:
         save_embedding(context.folder / "embeddings.npy", run.vectors)

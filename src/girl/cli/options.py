@@ -78,14 +78,16 @@ TrainOptions = _options(TrainSettings, "TrainOptions", TRAINING)
 GraphEncoderOptions = _options(EncoderSettings, "GraphEncoderOptions", ENCODER, without=["directed"])
 InputOptions = _options(InputSettings, "InputOptions", COLUMNS, default_text="")
 
-ModelOptions = _options(ClassifierSettings, "ModelOptions", MODEL, default_text=" Default: {}.", without=["adjacent"])
+ModelOptions = _options(
+    ClassifierSettings, "ModelOptions", MODEL, default_text=" Default: {}.", without=["fully_adjacent"]
+)
 RegularizerOptions = _options(RegularizerSettings, "RegularizerOptions", REGULARIZER, default_text=" Default: {}.")
 SupervisedOptions = _options(
     TrainSettings,
     "SupervisedOptions",
     TRAINING,
     default_text=" Default: {}.",
-    without=["progress", "weight_decay"],
+    without=["tol", "weight_decay"],
     defaults=TRAINING_OF_LABELS,
 )
 

@@ -10,7 +10,7 @@ import torch
 
 from girl import datasets, splits
 from girl.errors import InputError
-from girl.nn.diagnosis import lost_share, lost_shares
+from girl.nn.diagnosis import unexplained_fraction, unexplained_fractions
 from girl.training.batch import make_batch
 from girl.training.run import load_run
 from girl.training.run_folder import load_folder
@@ -56,8 +56,10 @@ def diagnose_run(
     split = splits.get(config["protocol"]).split(dataset, config["split"])
     batch = make_batch(dataset.data, settings)
     measured, y = getattr(split, nodes), dataset.data.y
-    features = lost_share(batch.x.dense(measured), y[measured], torch.Generator().manual_seed(0))
+    features = unexplained_fraction(batch.x.dense(measured), y[measured], torch.Generator().manual_seed(0))
     layers = (
-        pretrained.method.by_layer(batch) if supervised is None else supervised.model.by_layer(batch.x, batch.graph)
+        pretrained.method.iter_layers(batch)
+        if supervised is None
+        else supervised.model.iter_layers(batch.x, batch.graph)
     )
-    return Diagnosis(f"{dataset.title}: {title}", [features, *lost_shares(layers, y, measured)], trace)
+    return Diagnosis(f"{dataset.title}: {title}", [features, *unexplained_fractions(layers, y, measured)], trace)

@@ -114,11 +114,11 @@ class Comparison(CellExperiment):
 def peer_recipe(method: str, dataset: str, time_limit: float) -> Recipe:
     """The published recipe of a method, with a limit of time; the encoder is GIRL's if the name says so."""
     name = method.removesuffix(GIRLS_ENCODER)
-    published = method_recipe(name, dataset).with_values({"train": {"limit": time_limit}})
+    published = method_recipe(name, dataset).with_values({"train": {"time_limit": time_limit}})
     if method == name:
         return published
     # What the method does not work without stays as published.
-    encoder = method_recipe("girl", dataset).with_values({"encoder": find_method(name).needs}).encoder
+    encoder = method_recipe("girl", dataset).with_values({"encoder": find_method(name).required_encoder}).encoder
     return replace(published, encoder=encoder)
 
 

@@ -23,8 +23,8 @@ DEPTHS = (3, 6, 9, 12, 15, 18)
 #: What is chosen on validation: λ of KR, and the weight decay. The other two have nothing to choose.
 CANDIDATES: dict[Kind, tuple[float, ...]] = {
     "none": (0.0,),
-    "wd": (1e-2, 1e-1, 1.0),
-    "fa": (0.0,),
+    "weight_decay": (1e-2, 1e-1, 1.0),
+    "fully_adjacent": (0.0,),
     "kr": (1.0, 10.0, 100.0),
 }
 
@@ -46,9 +46,9 @@ class Plan:
     """The first of them, on whose validation nodes the candidates are compared."""
     epochs: int
     clusters: int = 0
-    per_batch: int = 1
+    batch_size: int = 1
     hidden: int = 64
-    normalise: Normalization = "zscore"
+    normalize: Normalization = "zscore"
     """Scaling of each node's features: as in the released code, unless a plain network of three layers validates better
     on the features as they are."""
 
@@ -58,9 +58,9 @@ class Plan:
 #: on ten fixed splits.
 HERE = {
     "texas": Plan("geom-gcn", 10, 3, 400),
-    "actor": Plan("geom-gcn", 10, 2, 40, 16, normalise="none"),
+    "actor": Plan("geom-gcn", 10, 2, 40, 16, normalize="none"),
     "cora": Plan("full", 5, 1, 80, 6),
-    "pubmed": Plan("full", 5, 1, 20, 40, normalise="none"),
+    "pubmed": Plan("full", 5, 1, 20, 40, normalize="none"),
     "photo": Plan("random-60-20-20", 5, 1, 40, 16),
     "computers": Plan("random-60-20-20", 5, 1, 27, 28),
     "cs": Plan("random-60-20-20", 5, 1, 20, 40),
@@ -177,12 +177,12 @@ def recipe(dataset: str, kind: Kind, depth: int, value: float, seed: int) -> Sup
     regularizer = RegularizerSettings(regularizer=kind, watch=watch)
     if kind == "kr":
         regularizer = replace(regularizer, weight=value)
-    elif kind == "wd":
+    elif kind == "weight_decay":
         regularizer = replace(regularizer, decay=value)
     train = TrainSettings(
-        epochs=plan.epochs, lr=1e-3, clusters=plan.clusters, per_batch=plan.per_batch, save_every=10, seed=seed
+        epochs=plan.epochs, lr=1e-3, clusters=plan.clusters, batch_size=plan.batch_size, save_every=10, seed=seed
     )
-    model = ClassifierSettings(depth=depth, hidden=plan.hidden, normalise=plan.normalise)
+    model = ClassifierSettings(depth=depth, hidden=plan.hidden, normalize=plan.normalize)
     return SupervisedRecipe(model, regularizer, train)
 
 

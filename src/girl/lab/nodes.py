@@ -21,7 +21,7 @@ from girl.lab.comparison import Comparison
 from girl.lab.experiment import Count, DatasetNames, several
 from girl.lab.measured_training import train_measured
 from girl.training.batch import make_batch
-from girl.training.recipe import Recipe, find_recipe, tuned_recipe
+from girl.training.recipe import Recipe, tuned_recipe
 from girl.training.untrained import embed_untrained, embed_without_weights
 
 #: For each dataset, the field's low-label protocol (if there is one) and the one that the paper's numbers fit.
@@ -50,7 +50,7 @@ COMPARED = ("cora", "citeseer", "pubmed", "dblp", "photo", "texas", "actor", "us
 
 @dataclass(frozen=True, kw_only=True)
 class Nodes(Comparison):
-    """Node classification with frozen embeddings: baselines, untrained encoders, GIRL as published, default, tuned.
+    """Node classification with frozen embeddings: baselines, untrained encoders, GIRL as released, default, tuned.
 
     With `--methods all` also the other methods that `girl methods` lists, each with its published recipe and the same
     time, and with the encoder of its publication or GIRL's, whichever has the higher validation score on the first
@@ -81,8 +81,8 @@ class Nodes(Comparison):
                 return tuned_recipe(dataset)
             case "default" | "default untrained":
                 return Recipe()
-            case "paper" | "paper untrained":
-                return find_recipe("paper")
+            case "released-1024" | "released-1024 untrained":
+                return Recipe.load("released-1024")
         return None
 
     def compute(self, cell: Cell) -> dict[str, Any]:

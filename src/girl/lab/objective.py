@@ -20,7 +20,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "untrained": {},
     "in-sample residuals": {"residual": "insample"},
     "in-sample, exact kernel": {"residual": "insample", "kernel": "exact", "rows": 1024},
-    "published targets": {"targets": ("input", "neighbour"), "target_rank": 0},
+    "published targets": {"targets": ("input", "neighbor"), "target_rank": 0},
     "features as the only target": {"targets": ("features",)},
     "smoothed features as the only target": {"targets": ("smooth",)},
     "no features hidden": {"dropout": 0.0},

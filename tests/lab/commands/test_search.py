@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from girl.lab import search
-from girl.training.recipe import find_recipe
+from girl.training.recipe import Recipe
 
 
 @pytest.mark.slow
@@ -12,7 +12,7 @@ def test_the_best_recipe_is_written_and_the_search_is_resumed(girl, monkeypatch)
     first = girl("search", "texas", "--trials", "1", "--out", "found")
     assert first.returncode == 0, first.stderr
     assert "best validation: geom-gcn" in first.stdout
-    assert find_recipe(str(girl.folder / "found/search/texas.toml"))
+    assert Recipe.load(str(girl.folder / "found/search/texas.toml"))
     assert (girl.folder / "found/search/texas.journal").exists()
     again = girl("search", "texas", "--trials", "2", "--out", "found").stdout
     assert "2/2" in again

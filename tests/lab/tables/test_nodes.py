@@ -11,7 +11,7 @@ from girl.lab.published import table
 from girl.lab.scores import Scores
 from girl.lab.tables import nodes
 
-TRAINED = ("paper", "default", "girl")
+TRAINED = ("released-1024", "default", "girl")
 
 
 def cell(dataset, method, seed, scores, recipe=None, stand_in=False, probe="linear"):
@@ -164,7 +164,7 @@ def test_a_stand_in_is_named_and_another_probe_left_out():
 def test_costs_are_means_over_seeds(cells):
     found = rows(nodes.table_cost(Scores(cells)))
     assert len(found) == len(PROTOCOLS) * len(TRAINED)
-    assert found[0] == ["Cora", "paper's loss", "20", "0.150", "3.0", "0.50"]
+    assert found[0] == ["Cora", "released loss, 1,024 rows", "20", "0.150", "3.0", "0.50"]
 
 
 def test_without_results_every_fragment_names_the_command(tmp_path):

@@ -19,11 +19,11 @@ from girl.reporting.diagnosis import draw_diagnosis
 from girl.reporting.figure import COLORS, panels
 from girl.training.supervised import KINDS, Kind
 
-NAMES: dict[Kind, str] = {"none": "none", "wd": "weight decay", "fa": "+FA", "kr": "KR"}
+NAMES: dict[Kind, str] = {"none": "none", "weight_decay": "weight decay", "fully_adjacent": "+FA", "kr": "KR"}
 TINTS: dict[Kind, str] = {
     "none": COLORS["theory"],
-    "wd": COLORS["fourth"],
-    "fa": COLORS["second"],
+    "weight_decay": COLORS["fourth"],
+    "fully_adjacent": COLORS["second"],
     "kr": COLORS["ours"],
 }
 
