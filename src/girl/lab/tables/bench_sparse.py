@@ -43,6 +43,6 @@ def facts(result: dict[str, Any]) -> str:
     return (
         f"- The fastest of the others takes {ratios[0]:.2f} to {ratios[-1]:.2f} times as long as scipy, forward "
         f"and backward together; the median of {len(ratios)} cases is {ratios[len(ratios) // 2]:.2f}.\n"
-        f"- Each number is the {result['statistic']}, at a load of {result['load'][0]:.0f} processes; {where['processor']}, "
-        f"commit {where['commit']}.\n"
+        f"- Each number is the {result['statistic']}, at a load of {result['load'][0]:.0f} processes; "
+        f"{where['processor']}, commit {where['commit']}.\n"
     )
