@@ -4,9 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types docs browser bench clean
+.PHONY: demo check test lint types docs browser bench clean
 
-# Install once, and again only when what is to be installed changes.
+# Install once, and again when the list of packages changes.
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -16,6 +16,11 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(BIN)/girl demo
 
+# The fast lane, under two minutes: style, types and the quick tests.
+check: lint types
+	$(BIN)/python -m pytest -q -n 2 -m "not slow and not browser and not processes and not faults" tests
+
+# Everything, under ten minutes.
 test: lint types docs browser
 	$(BIN)/python -m pytest -n 2 src tests
 
@@ -32,7 +37,7 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
-# Tables and figures are rendered from results/ first, so that the pages cannot disagree with the numbers.
+# Tables and figures are rendered from results/ first, so that the pages show the numbers as they are.
 docs: $(READY)
 	$(BIN)/python -m girl.lab.render results docs/generated
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
@@ -44,6 +49,8 @@ bench: $(READY)
 	$(BIN)/python benchmarks/girl_step.py
 	$(BIN)/python benchmarks/regularizer.py
 	$(BIN)/python benchmarks/methods.py
+	$(BIN)/python benchmarks/partition.py
+	$(BIN)/python benchmarks/probe.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python -m girl.lab.render results docs/generated
 

@@ -1,12 +1,11 @@
-"""What a step of GIRL costs beside the bare encoder and the published loss, and what rows and rank buy, in one run.
+"""The cost of a step of GIRL beside the encoder alone and the published loss, and the effect of rows and rank.
 
-Writes results/bench/girl.json, after each measurement. Steps are interleaved repetitions of both kinds on the same
-graph; peaks of memory come from processes of their own. Accuracies of an earlier run with the same program and the same
-recipes are taken over, so that an interrupted run can be given again. (This file is not called girl.py: Python would
-then find it in the place of the package.)
+Writes results/bench/girl.json, after each measurement. Steps of both kinds alternate on the same graph; peaks of memory
+are measured in fresh processes. Accuracies of an earlier run with the same program and recipes are reused, so an
+interrupted run can be started again. (This file is not called girl.py: Python would import it instead of the package.)
 
     python benchmarks/girl_step.py                        PubMed and Physics, about half an hour on two cores
-    python benchmarks/girl_step.py --only accuracy        rows and rank only; the rest stays as it was measured
+    python benchmarks/girl_step.py --only accuracy        rows and rank only; the rest stays
     python benchmarks/girl_step.py --only steps           all but those
     python benchmarks/girl_step.py --datasets pubmed
     python benchmarks/girl_step.py --quick                scikit-learn's digits, to see that it runs
@@ -32,7 +31,7 @@ from girl.evaluation.scores import score_splits
 from girl.files import write_json
 from girl.graph.batch import Batch
 from girl.graph.partition import nodes_by_part, partition
-from girl.lab.memory import apart, forget_peak, peak, resident
+from girl.lab.peak_memory import in_fresh_process, peak_bytes, reset_peak, resident_bytes
 from girl.lab.provenance import provenance
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.training.batch import make_batch
@@ -46,10 +45,10 @@ warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta"
 
 Kind = Literal["girl", "encoder"]
 
-#: What is to be reached.
+#: The targets.
 TARGETS = {"step_ratio": 2.0, "memory_ratio": 1.5, "training_bytes": 4e9}
 
-#: Protocols whose validation nodes judge rows and rank.
+#: Protocols on whose validation nodes rows and rank are compared.
 PROTOCOLS = {"pubmed": ("public", "full"), "digits": ("random-10-10-80",)}
 
 
@@ -74,28 +73,28 @@ class Bench:
     def __init__(self, name: str, parts: bool = False) -> None:
         self.recipe = tuned_recipe(name)
         self.dataset = load(name)
-        self.whole: Batch = make_batch(self.dataset.data, self.recipe.encoder)
-        self.loaded_bytes = resident()
-        method = untrained_method(self.whole.x.shape[1], self.recipe)
+        self.graph_batch: Batch = make_batch(self.dataset.data, self.recipe.encoder)
+        self.loaded_bytes = resident_bytes()
+        method = untrained_method(self.graph_batch.x.shape[1], self.recipe)
         assert isinstance(method, GIRLMethod)
         self.method = method
         self.method.train()
         self.trainer = TrainingState(self.method, self.recipe.train, Context())
-        self.batch, train = self.whole, self.recipe.train
+        self.batch, train = self.graph_batch, self.recipe.train
         if parts:
-            first = nodes_by_part(partition(self.whole.graph, train.clusters, train.seed))[: train.per_batch]
-            self.batch = self.whole.subgraph(torch.cat(first).sort().values)
+            first = nodes_by_part(partition(self.graph_batch.graph, train.clusters, train.seed))[: train.batch_size]
+            self.batch = self.graph_batch.subgraph(torch.cat(first).sort().values)
 
     def prepare(self) -> None:
-        """The targets that do not change, once in a run."""
-        self.method.prepare(self.whole, torch.Generator().manual_seed(0))
+        """Compute the targets, once in a run."""
+        self.method.prepare(self.graph_batch, torch.Generator().manual_seed(0))
 
     def girl(self) -> None:
-        """A step of training, all of it: dropout, encoder, loss, back, AdamW."""
+        """A training step: dropout, encoder, loss, backward, AdamW."""
         self.trainer.step(self.batch)
 
     def encoder(self) -> None:
-        """The bare encoder, forward and backward, from the sum of squares of all nodes' last layer."""
+        """The encoder alone, forward and backward; the loss is the sum of squares of the last layer of all nodes."""
         self.method.encoder(self.batch.x, self.batch.graph)[-1].square().sum().backward()
         self.method.zero_grad(set_to_none=True)
 
@@ -125,7 +124,7 @@ def measure_steps(name: str, repeats: int, parts: bool) -> dict[str, Any]:
     return {
         "dataset": name,
         "stand_in": bench.dataset.stand_in,
-        "batch": f"{s.train.per_batch} of {s.train.clusters} parts" if parts else "whole graph",
+        "batch": f"{s.train.batch_size} of {s.train.clusters} parts" if parts else "whole graph",
         "nodes": bench.batch.num_nodes,
         "inputs": bench.batch.x.shape[1],
         "edges": int(bench.batch.graph.adjacency.values().numel()),
@@ -147,31 +146,31 @@ def measure_steps(name: str, repeats: int, parts: bool) -> dict[str, Any]:
 
 
 def measure_peak(name: str, kind: Kind, steps: int, parts: bool) -> dict[str, float]:
-    """Peak memory of some steps beyond what the data takes. What the targets took to make is in the training's peak."""
+    """Peak memory of a few steps beyond the data, without the preparation of targets."""
     bench = Bench(name, parts)
     if kind == "girl":
         bench.prepare()
-    exact = forget_peak()
+    exact = reset_peak()
     for _ in range(steps):
         bench.step(kind)
-    most = peak()
-    # In a process of its own it is far above 1; with --quick, in what others left behind, it may not be.
+    most = peak_bytes()
+    # At least 1: with --quick the process is not fresh, and memory may be reused.
     return {"peak_bytes": most, "beyond_data_bytes": max(most - bench.loaded_bytes, 1), "exact": exact}
 
 
 def measure_training(name: str, epochs: int) -> dict[str, float]:
-    """A whole training in a process of its own, with loading."""
+    """A training from loading to the end."""
     started = time.perf_counter()
     recipe = tuned_recipe(name).with_values({"train": {"epochs": epochs}})
-    whole = make_batch(load(name).data, recipe.encoder)
+    batch = make_batch(load(name).data, recipe.encoder)
     loaded = time.perf_counter() - started
-    run = pretrain(whole, recipe)
+    run = pretrain(batch, recipe)
     return {
         "epochs": epochs,
         "seconds": time.perf_counter() - started,
         "load_seconds": loaded,
         "steps_seconds": run.history.seconds,
-        "peak_bytes": peak(),
+        "peak_bytes": peak_bytes(),
     }
 
 
@@ -179,21 +178,21 @@ def measure_losses(name: str, sizes: tuple[int, ...], repeats: int) -> list[dict
     """Forward and backward of the published loss and of the shipped one, on the same activations and targets."""
     bench = Bench(name)
     bench.prepare()
-    found = []
+    measured = []
     for rows in sizes:
-        nodes = torch.randperm(bench.whole.num_nodes, generator=torch.Generator().manual_seed(0))[:rows]
+        nodes = torch.randperm(bench.graph_batch.num_nodes, generator=torch.Generator().manual_seed(0))[:rows]
         with torch.no_grad():
-            hidden = bench.method.encoder(bench.whole.x, bench.whole.graph, nodes)[-1]
+            hidden = bench.method.encoder(bench.graph_batch.x, bench.graph_batch.graph, nodes)[-1]
         settings = settings_of(bench.recipe)
         outputs = [hidden.clone()] * bench.recipe.encoder.layers
         generator = torch.Generator().manual_seed(0)
         targets = [
-            bench.method._target(target, len(outputs) - 1, outputs, nodes, bench.whole, generator)
+            bench.method._target(target, len(outputs) - 1, outputs, nodes, bench.graph_batch, generator)
             for target in settings.targets
         ]
         shipped, shipped_value = _loss_seconds(bench.method.kr, hidden, targets, 5)
         published, published_value = _loss_seconds(KRLoss.paper(), hidden, targets, repeats)
-        found.append(
+        measured.append(
             {
                 "rows": len(nodes),
                 "shipped_seconds": shipped,
@@ -203,7 +202,7 @@ def measure_losses(name: str, sizes: tuple[int, ...], repeats: int) -> list[dict
                 "published_loss": published_value / len(targets),
             }
         )
-    return found
+    return measured
 
 
 def _loss_seconds(loss: KRLoss, hidden: Tensor, targets: list[Tensor], repeats: int) -> tuple[float, float]:
@@ -224,16 +223,16 @@ def measure_accuracy(name: str, rows: int, rank: int, seeds: int, epochs: int) -
     changes = {"method": {"rows": rows, "rank": rank}, "train": {"epochs": epochs}}
     recipe = tuned_recipe(name).with_values(changes)
     dataset = load(name)
-    whole = make_batch(dataset.data, recipe.encoder)
+    batch = make_batch(dataset.data, recipe.encoder)
     val: dict[str, list[float]] = {protocol: [] for protocol in _protocols(name)}
     seconds = []
     for seed in range(seeds):
         cpu = time.process_time()
-        run = pretrain(whole, recipe.with_seed(seed))
+        run = pretrain(batch, recipe.with_seed(seed))
         seconds.append(time.process_time() - cpu)
-        h = run.embed(whole)
+        assert run.vectors is not None
         for protocol, scores in val.items():
-            scores.append(score_splits("girl", h, dataset, splits.get(protocol), [seed]).val.mean)
+            scores.append(score_splits("girl", run.vectors, dataset, splits.get(protocol), [seed]).val.mean)
     means = {protocol: statistics.mean(scores) for protocol, scores in val.items()}
     return {
         "rows": rows,
@@ -262,15 +261,15 @@ def choices(recipe: Recipe, quick: bool) -> list[tuple[int, int]]:
 def _earlier(path: Path, current: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Accuracies in the file of an earlier run, if it was the same program with the same recipes."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        earlier: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    if found.get("quick") != current["quick"]:
+    if earlier.get("quick") != current["quick"]:
         return {}
-    recipes, known = found.get("recipes", {}), found.get("accuracy", {})
+    recipes, accuracy = earlier.get("recipes", {}), earlier.get("accuracy", {})
     return {
         name: [row for row in rows if row.get("provenance") == current["provenance"]]
-        for name, rows in known.items()
+        for name, rows in accuracy.items()
         if recipes.get(name) == _recipe(name)
     }
 
@@ -292,19 +291,19 @@ def main() -> None:
     parser.add_argument("--only", choices=["steps", "accuracy"], help="what to measure anew in a file that is there")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
-    # A process of its own takes seconds to start, which are well spent on a number that counts.
-    run = partial(apart, fresh=not quick)
+    # A fresh process takes seconds to start; --quick does without.
+    run = partial(in_fresh_process, fresh=not quick)
     names: list[str] = arguments.datasets or (["digits"] if quick else ["pubmed", "physics"])
     result: dict[str, Any] = {"benchmark": "girl", "quick": quick, "threads": torch.get_num_threads()}
     result |= {"targets": TARGETS, "provenance": provenance(), "recipes": {name: _recipe(name) for name in names}}
     earlier = _earlier(arguments.out, result)
     result |= {"steps": [], "training": {}, "losses": {}, "accuracy": {}}
     if arguments.only:
-        kept = (
+        reused = (
             ("threads", "provenance", "steps", "training", "losses") if arguments.only == "accuracy" else ("accuracy",)
         )
         measured = json.loads(arguments.out.read_text(encoding="utf-8"))
-        result |= {key: measured[key] for key in kept}
+        result |= {key: measured[key] for key in reused}
     for name in names if arguments.only != "accuracy" else []:
         for parts in (False, True) if tuned_recipe(name).train.clusters > 1 else (False,):
             row = run(measure_steps, name, 2 if quick else 15, parts)
@@ -337,17 +336,17 @@ def main() -> None:
         write_json(arguments.out, result)
     for name in _swept(names) if arguments.only != "steps" else []:
         recipe = tuned_recipe(name)
-        known = {(row["rows"], row["rank"], row["epochs"]): row for row in earlier.get(name, [])}
+        done = {(row["rows"], row["rank"], row["epochs"]): row for row in earlier.get(name, [])}
         epochs = 2 if quick else recipe.train.epochs
-        wanted = [(settings_of(recipe).rows, settings_of(recipe).rank, 0)]
-        wanted += [(rows, rank, epochs) for rows, rank in choices(recipe, quick)]
+        combinations = [(settings_of(recipe).rows, settings_of(recipe).rank, 0)]
+        combinations += [(rows, rank, epochs) for rows, rank in choices(recipe, quick)]
         result["accuracy"][name] = []
-        for rows, rank, length in wanted:
+        for rows, rank, length in combinations:
             seeds = 1 if quick else 3
-            found = known.get((rows, rank, length)) or measure_accuracy(name, rows, rank, seeds, length)
-            result["accuracy"][name].append(found)
+            accuracy = done.get((rows, rank, length)) or measure_accuracy(name, rows, rank, seeds, length)
+            result["accuracy"][name].append(accuracy)
             write_json(arguments.out, result)
-            print(f"{name}, rows {rows or 'all'}, rank {rank}, {length} epochs: {found['val_mean']}", flush=True)
+            print(f"{name}, rows {rows or 'all'}, rank {rank}, {length} epochs: {accuracy['val_mean']}", flush=True)
     print(f"written: {arguments.out}")
 
 

@@ -1,8 +1,8 @@
-"""Forward and backward of the KR loss, side by side with the published algorithm, in one run.
+"""Time and memory of the KR loss, forward and backward, beside the published algorithm.
 
-Writes results/bench/kernel.json; `python -m girl.lab.render` renders it. Each measurement is the median of several
-repeats after a warm-up, on the same inputs. Large sizes run in a process of their own, whose peak memory is then that
-of the measurement alone.
+Writes results/bench/kernel.json, which `python -m girl.lab.render` renders. Each time is the median of several repeats
+after a warm-up, on the same inputs. Large sizes run in their own process, so that its peak memory is that of the
+measurement alone.
 
     python benchmarks/kernel.py            everything, about ten minutes on two cores
     python benchmarks/kernel.py --quick    small sizes, to see that it runs
@@ -27,7 +27,7 @@ from torch import Tensor
 
 from girl import KRLoss
 from girl.files import write_json
-from girl.kernel.loss import MANY_CHUNKS, ONE_CHUNK
+from girl.kernel.loss import CHUNK_ROWS, SINGLE_CHUNK_ROWS
 from girl.lab.provenance import provenance
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
@@ -36,10 +36,9 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class _PublishedClamp(torch.autograd.Function):
-    """Clamp the singular values of K and multiply out; the way back is the derivative of that matrix function.
+    """The published algorithm, from its description: clamp the singular values of K (n x n).
 
-    Written from the description of the published algorithm: a full SVD of K (n x n) forward, and the divided
-    differences of min(λ, 1) in the basis of the singular vectors backward.
+    The forward is a full SVD; the backward uses the divided differences of min(λ, 1) in the basis of singular vectors.
     """
 
     @staticmethod
@@ -85,7 +84,7 @@ def seconds(loss: Loss, x: Tensor, y: Tensor, repeats: int, warm: bool = True) -
 
 
 def matmul_rate() -> float:
-    """Floating-point operations a second of a large float32 product: what the machine can do."""
+    """Floating-point operations a second of a large float32 product: the speed of the machine."""
     a, b = torch.randn(2048, 2048), torch.randn(2048, 2048)
     times = []
     for _ in range(12):
@@ -98,7 +97,7 @@ def matmul_rate() -> float:
 def products(n: int, d: int, m: int, r: int, chunks: int) -> float:
     """Floating-point operations in the products over n rows of the Nyström path, forward and backward.
 
-    With several chunks each pass computes its features and its sums once more on the way back.
+    With several chunks, each pass computes its features and sums again in the backward.
     """
     kernel, whiten, square, target = 2 * n * r * d, 2 * n * r * r, 2 * n * r * r, 2 * n * r * m
     if chunks == 1:
@@ -112,13 +111,13 @@ def data(n: int, d: int, m: int) -> tuple[Tensor, Tensor]:
     return x, torch.randn(n, m, generator=generator)
 
 
-def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The function's result from a fresh process."""
+def in_new_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The function's result, computed in a new process."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)
 
 
-def _here(function: Callable[..., Any], *arguments: Any) -> Any:
+def in_this_process(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
 
 
@@ -129,17 +128,17 @@ def measure_scaling(n: int) -> dict[str, float]:
     seconds(KRLoss(features="nystrom"), *small, repeats=1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     loss = KRLoss(features="nystrom")
-    took = seconds(loss, x, y, repeats=3 if n <= 300_000 else 1)
+    time_taken = seconds(loss, x, y, repeats=3 if n <= 300_000 else 1)
     inputs = (x.numel() + y.numel()) * 4
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
-    chunks = 1 if n <= ONE_CHUNK else -(-n // MANY_CHUNKS)
+    growth = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+    chunks = 1 if n <= SINGLE_CHUNK_ROWS else -(-n // CHUNK_ROWS)
     return {
         "n": n,
-        "seconds": took,
+        "seconds": time_taken,
         "inputs_bytes": inputs,
-        # Inputs are alive before and after, so that growth beyond them is added to them.
-        "peak_bytes": inputs + grown,
-        "peak_over_inputs": (inputs + grown) / inputs,
+        # The inputs were allocated before; the growth during the measurement is added to them.
+        "peak_bytes": inputs + growth,
+        "peak_over_inputs": (inputs + growth) / inputs,
         "flops": products(n, 128, 128, 256, chunks),
     }
 
@@ -161,27 +160,27 @@ def measure_against(n: int, repeats: int) -> dict[str, float]:
 
 
 def measure_sparse(n: int, m: int, repeats: int) -> dict[str, float]:
-    """CSR targets against the same targets dense, one percent full."""
+    """The same targets as CSR and as a dense matrix, with one percent nonzero."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(n, 512, generator=generator).requires_grad_()
     dense = (torch.rand(n, m, generator=generator) < 0.01).float()
     loss = KRLoss()
-    found = {
+    times = {
         "sparse_seconds": seconds(loss, x, dense.to_sparse_csr(), repeats),
         "dense_seconds": seconds(loss, x, dense, repeats),
     }
-    return {"n": n, "m": m, **found, "ratio": found["dense_seconds"] / found["sparse_seconds"]}
+    return {"n": n, "m": m, **times, "ratio": times["dense_seconds"] / times["sparse_seconds"]}
 
 
 def measure_activations(mirror: Path) -> list[dict[str, Any]]:
-    """The low-rank default against its own exact value, on a GCN layer of real graphs."""
+    """The default low-rank loss beside its exact value, on a GCN layer of real graphs."""
     import shutil
     import tempfile
 
     from torch_geometric.datasets import Amazon, Planetoid
     from torch_geometric.nn import GCNConv
 
-    found = []
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name in ("Cora", "Photo"):
             shutil.copytree(mirror / name / "raw", Path(folder) / name / "raw")
@@ -198,10 +197,10 @@ def measure_activations(mirror: Path) -> list[dict[str, Any]]:
                     for seed in range(5)
                 ]
             mean = sum(values) / len(values)
-            found.append(
+            rows.append(
                 {"dataset": name, "rows": len(hidden), "exact": exact, "default": mean, "difference": mean / exact - 1}
             )
-    return found
+    return rows
 
 
 def main() -> None:
@@ -212,8 +211,8 @@ def main() -> None:
     parser.add_argument("--mirror", type=Path, default=mirror, help="folder of raw datasets, for real activations")
     arguments = parser.parse_args()
     quick = arguments.quick
-    # A process of its own takes seconds to start, which are well spent on a number that counts.
-    run: Callable[..., Any] = _here if quick else apart
+    # A new process takes seconds to start; the quick run has no memory to measure.
+    run: Callable[..., Any] = in_this_process if quick else in_new_process
     against_sizes = (256, 512) if quick else (512, 1024, 2048, 4096)
     scaling_sizes = (4096, 9000) if quick else (16_384, 65_536, 262_144, 1_048_576)
     result: dict[str, Any] = {"benchmark": "kernel", "quick": quick, "threads": torch.get_num_threads()}

@@ -2,7 +2,7 @@
 
 Writes results/bench/methods.json after each measurement. Every method trains with its published recipe, GIRL with its
 shipped one. Rounds are interleaved: in each, every method trains for some epochs in a process of its own, after one
-that warms up; the medians over rounds count.
+for warming up; medians over rounds are reported.
 
     python benchmarks/methods.py                        PubMed and Physics, about half an hour on two cores
     python benchmarks/methods.py --datasets pubmed --methods girl dgi
@@ -24,8 +24,8 @@ import torch
 
 from girl import datasets
 from girl.files import write_json
-from girl.lab.memory import apart, forget_peak, peak, resident
-from girl.lab.nodes import peers
+from girl.lab.nodes import Nodes
+from girl.lab.peak_memory import in_fresh_process, peak_bytes, reset_peak, resident_bytes
 from girl.lab.provenance import provenance
 from girl.training.batch import make_batch
 from girl.training.loop import fit
@@ -34,7 +34,7 @@ from girl.training.untrained import resolve_recipe, untrained_method
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 
-#: What tells nodes, or views of them, from others: GIRL is to be faster and smaller than these.
+#: Contrastive methods: GIRL should be faster and need less memory than these.
 CONTRASTIVE = ("dgi", "grace", "bgcl", "ggd")
 
 
@@ -42,15 +42,15 @@ def measure(dataset: str, method: str, epochs: int) -> dict[str, Any]:
     """Seconds per epoch, and bytes beyond the data at the peak, of one training."""
     recipe = method_recipe(method, None if dataset == "digits" else dataset)
     found = datasets.load(dataset)
-    whole = make_batch(found.data, recipe.encoder)
-    recipe = resolve_recipe(recipe, whole)
+    batch = make_batch(found.data, recipe.encoder)
+    recipe = resolve_recipe(recipe, batch)
     torch.manual_seed(0)
-    loaded = resident()
-    exact = forget_peak()
-    model = untrained_method(whole.x.shape[1], recipe)
-    fit(model, whole, replace(recipe.train, epochs=1, limit=0.0))
+    loaded = resident_bytes()
+    exact = reset_peak()
+    model = untrained_method(batch.x.shape[1], recipe)
+    fit(model, batch, replace(recipe.train, epochs=1, time_limit=0.0))
     started, cpu = time.perf_counter(), time.process_time()
-    history = fit(model, whole, replace(recipe.train, epochs=epochs, limit=0.0))
+    history = fit(model, batch, replace(recipe.train, epochs=epochs, time_limit=0.0))
     busy = (time.process_time() - cpu) / (time.perf_counter() - started)
     return {
         "dataset": dataset,
@@ -61,15 +61,15 @@ def measure(dataset: str, method: str, epochs: int) -> dict[str, Any]:
         "hidden": recipe.encoder.hidden,
         "epochs": epochs,
         "seconds_per_epoch": history.seconds / epochs,
-        "beyond_data_bytes": max(peak() - loaded, 1),
+        "beyond_data_bytes": max(peak_bytes() - loaded, 1),
         "exact": exact,
-        # In cores; far below the number of threads, other programs had them at times.
+        # In cores. If it is far below the number of threads, other programs were running.
         "busy": busy,
     }
 
 
 def merged(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    """The medians of some rounds, and the rounds' own times."""
+    """The medians over rounds, and the times of all rounds."""
     seconds = [one["seconds_per_epoch"] for one in rounds]
     return rounds[0] | {
         "seconds_per_epoch": statistics.median(seconds),
@@ -87,10 +87,10 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", help="by default all that learn from nodes")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
-    run = partial(apart, fresh=not quick)
-    names: list[str] = arguments.methods or ["girl", *peers()]
+    run = partial(in_fresh_process, fresh=not quick)
+    names: list[str] = arguments.methods or ["girl", *Nodes().peers]
     for name in names:
-        method_recipe(name, None)  # a name that is not known is a mistake before the first round, not in it
+        method_recipe(name, None)  # an unknown name is an error before the first round
     result: dict[str, Any] = {"benchmark": "methods", "quick": quick, "threads": torch.get_num_threads()}
     result |= {"contrastive": list(CONTRASTIVE), "provenance": provenance(), "rows": []}
     for dataset in arguments.datasets or (["digits"] if quick else ["pubmed", "physics"]):
@@ -99,7 +99,7 @@ def main() -> None:
         for _ in range(1 if quick else 3):
             for name in names:
                 rounds[name].append(run(measure, dataset, name, 1 if quick else 5))
-                result["rows"] = finished + [merged(known) for known in rounds.values() if known]
+                result["rows"] = finished + [merged(done) for done in rounds.values() if done]
                 write_json(arguments.out, result)
                 last = rounds[name][-1]
                 print(

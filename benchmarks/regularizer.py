@@ -28,7 +28,7 @@ from girl.graph.node_features import NodeFeatures
 from girl.lab.provenance import provenance
 from girl.nn.classifier import Classifier, ClassifierSettings
 
-#: What a step with KR may cost, in plain steps.
+#: The target: how many plain steps a step with KR may cost.
 TARGET = 1.5
 
 #: Neighbours of a node, as in the paper's middling graphs, and columns of the features.
@@ -39,7 +39,7 @@ PUBLISHED = 2000
 
 
 class Bench:
-    """A model, ours or torch_geometric's, and a batch of which all nodes are learned from: the dearest case."""
+    """A model, ours or torch_geometric's, and a batch whose nodes are all training nodes: the most expensive case."""
 
     def __init__(self, kind: str, nodes: int, depth: int, hidden: int, classes: int) -> None:
         torch.manual_seed(0)
@@ -80,11 +80,11 @@ def measure(kind: str, nodes: int, depth: int, hidden: int, classes: int, repeat
     for repetition in range(repeats + 1):
         for name, make in makers.items():
             regularizer = make()
-            found = bench.step(regularizer)
+            spent = bench.step(regularizer)
             if regularizer is not None:
                 regularizer.remove()
             if repetition:  # the first warms up
-                seconds[name].append(found)
+                seconds[name].append(spent)
     result: dict[str, Any] = {
         "model": kind, "nodes": nodes, "edges": nodes * DEGREE, "depth": depth, "hidden": hidden, "classes": classes,
         "repeats": repeats, "seconds": {name: statistics.median(times) for name, times in seconds.items()},
@@ -98,7 +98,7 @@ def measure(kind: str, nodes: int, depth: int, hidden: int, classes: int, repeat
 
 
 def main() -> None:
-    """Measure, print, and keep."""
+    """Measure, print and save."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("results/bench/regularizer.json"))
     parser.add_argument("--repeats", type=int, default=7)
@@ -111,10 +111,10 @@ def main() -> None:
         for nodes in sizes:
             row = measure(kind, nodes, depth, hidden, classes, 1 if arguments.quick else arguments.repeats)
             rows.append(row)
-            shown = "  ".join(f"{name} {ratio:.2f}×" for name, ratio in row["ratios"].items())
-            print(f"{kind}, {nodes:,} nodes: plain {row['seconds']['plain']:.3f} s  {shown}", flush=True)
-            kept = {"target": TARGET, "threads": torch.get_num_threads(), "rows": rows, "provenance": provenance()}
-            write_json(arguments.out, kept)
+            ratios = "  ".join(f"{name} {ratio:.2f}×" for name, ratio in row["ratios"].items())
+            print(f"{kind}, {nodes:,} nodes: plain {row['seconds']['plain']:.3f} s  {ratios}", flush=True)
+            result = {"target": TARGET, "threads": torch.get_num_threads(), "rows": rows, "provenance": provenance()}
+            write_json(arguments.out, result)
 
 
 if __name__ == "__main__":

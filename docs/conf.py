@@ -1,8 +1,15 @@
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from sphinx.application import Sphinx
 
 import girl
+
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+from notebooks import EXAMPLES, write_page  # noqa: E402
 
 project = "girl"
 author = "the girl developers"
@@ -28,17 +35,21 @@ html_title = "girl"
 exclude_patterns = ["_build", "generated/*.md", "figures/*.md", "pieces/*.md"]
 
 
+for notebook in EXAMPLES.glob("*.ipynb"):  # with the outputs that are stored in it
+    write_page(notebook, DOCS / "generated" / "examples")
+
+
 def setup(app: Sphinx) -> None:
     """Keep napoleon from reading the text of an attribute before its first colon as the attribute's type."""
-    written: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
 
-    def keep(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+    def save(app: Sphinx, what: str, name: str, item: object, options: object, lines: list[str]) -> None:
         if what == "attribute":
-            written[name] = list(lines)
+            texts[name] = list(lines)
 
-    def restore(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+    def restore(app: Sphinx, what: str, name: str, item: object, options: object, lines: list[str]) -> None:
         if what == "attribute":
-            lines[:] = written[name]
+            lines[:] = texts[name]
 
-    app.connect("autodoc-process-docstring", keep, priority=400)  # napoleon is at 500
+    app.connect("autodoc-process-docstring", save, priority=400)  # napoleon is at 500
     app.connect("autodoc-process-docstring", restore, priority=600)

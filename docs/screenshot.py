@@ -1,4 +1,4 @@
-"""A picture of a report: ``python docs/screenshot.py REPORT.html OUT.png`` (Debian's chromium, headless)."""
+"""Save a picture of a page: ``python docs/screenshot.py PAGE.html OUT.png`` (Debian's chromium, headless)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from girl.files import _writer, cache_root, replacing, write_json
+from girl.files import cache_root, replacing, temporary_prefix, write_json
 
 
 def test_a_written_file_is_complete_and_alone(tmp_path):
@@ -41,17 +41,16 @@ def test_a_file_being_written_does_not_look_like_a_result(tmp_path):
     assert list(tmp_path.rglob("*.json")) == [tmp_path / "cora.json"]
 
 
-def test_what_a_killed_process_left_is_removed_and_others_are_left_alone(tmp_path):
-    dead = subprocess.Popen(["true"])
-    dead.wait()
-    for process in (dead.pid, os.getpid()):
-        (tmp_path / f".a.json.{_writer(process)}-abc.part").touch()
-    (tmp_path / f".a.json.elsewhere-{dead.pid}-abc.part").touch()
+def test_files_of_ended_processes_are_removed_and_others_are_left_alone(tmp_path):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    mine = f"{temporary_prefix('a.json')}abc.part"
+    (tmp_path / mine).touch()
+    (tmp_path / mine.replace(str(os.getpid()), str(ended.pid))).touch()
+    elsewhere = f".a.json.elsewhere-{ended.pid}-abc.part"
+    (tmp_path / elsewhere).touch()
     write_json(tmp_path / "a.json", 1)
-    left = sorted(path.name for path in tmp_path.iterdir())
-    assert left == sorted(
-        [f".a.json.{_writer(os.getpid())}-abc.part", f".a.json.elsewhere-{dead.pid}-abc.part", "a.json"]
-    )
+    assert {path.name for path in tmp_path.iterdir()} == {mine, elsewhere, "a.json"}
 
 
 def test_a_result_has_the_usual_permissions(tmp_path):

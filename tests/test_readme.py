@@ -1,48 +1,53 @@
-"""The README's snippets run as they stand."""
+"""The commands and code of the README and of the first page run as they are written."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
+import struct
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.helpers.pages import DOCS, ROOT, blocks
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-START = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
+START = (DOCS / "start.md").read_text(encoding="utf-8")
 
 
-def snippets(language: str, text: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
-
-
-@pytest.mark.parametrize("code", [*snippets("python", README), *snippets("python", START)])
-def test_python(code, snippet):
+@pytest.mark.slow
+@pytest.mark.parametrize("code", [code for page in (README, START) for _, code in blocks(page, "python")])
+def test_python_runs(code, snippet):
     snippet("python", code)
 
 
-@pytest.mark.parametrize("block", snippets("sh", README))
-def test_shell(block, snippet, tmp_path):
-    """Lines run in order in one folder; `make` lines run in the project itself.
+@pytest.mark.slow
+@pytest.mark.parametrize("block", [code for _, code in blocks(README, "sh")])
+def test_commands_run(block, snippet):
+    """Lines run in order in one folder.
 
-    `make test` is what runs this, tests/experiments/test_demo.py does what `make demo` does, and `make bench` takes
-    minutes and a quiet machine: of these only that the recipe stands is asked. Cloning needs a network.
+    Of `make`, only that the target exists is checked: `make test` runs this test, and tests/api/test_demo.py does what
+    `make demo` does. Cloning needs a network.
     """
     for line in block.strip().splitlines():
         command = line.split("#")[0].strip()
         if not command or command.startswith(("git clone", "cd ", ". .venv")):
             continue
-        if command in ("make demo", "make test", "make bench"):
-            command = command.replace("make", "make -n")
-        snippet("sh", f"cd {shlex.quote(str(ROOT))} && {command}" if command.startswith("make") else line)
+        if command.startswith("make "):
+            line = f"cd {shlex.quote(str(ROOT))} && make -n {command.removeprefix('make ')}"
+        snippet("sh", line)
 
 
-def test_the_picture_is_there():
-    for path in re.findall(r"!\[[^]]*\]\(([^)]+)\)", README):
-        assert (ROOT / path).stat().st_size > 1000
+def test_pictures_are_images_of_a_readable_width():
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+    assert pictures
+    for path in pictures:
+        header = (ROOT / path).read_bytes()[:24]
+        assert header.startswith(b"\x89PNG")
+        width, _ = struct.unpack(">II", header[16:])
+        assert 600 <= width <= 3000, path
 
 
-def test_the_two_commands_are_named():
-    assert "make demo" in README
-    assert "make test" in README
+def test_what_an_embedding_is_for_comes_before_the_commands_and_the_method():
+    order = ["similar", "make demo", "make test", "edge list", "PyTorch Geometric", "research", "kernel regression"]
+    places = [README.lower().index(word.lower()) for word in order]
+    assert places == sorted(places)

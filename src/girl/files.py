@@ -17,6 +17,8 @@ from typing import Any
 
 import psutil
 
+_HOST = re.sub(r"[^A-Za-z0-9]+", "_", socket.gethostname())
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -42,13 +44,10 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def remove_abandoned(folder: Path, name: str = "*") -> None:
-    """Remove temporary files and folders for ``name`` (a pattern) whose process has ended.
-
-    Their names hold the host and the process id; those of other hosts are left alone.
-    """
-    for path in folder.glob(f".{name}.*.part"):
-        match = re.search(r"\.([^.]*-(\d+))-[a-z0-9_]+\.part$", path.name)
-        if match and match[1] == _writer(int(match[2])) and not psutil.pid_exists(int(match[2])):
+    """Remove temporary files and folders for ``name`` (a pattern) if their process, on this host, has ended."""
+    for path in folder.glob(f".{name}.{_HOST}-*.part"):
+        match = re.search(r"-(\d+)-\w+\.part$", path.name)
+        if match and not psutil.pid_exists(int(match[1])):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:
@@ -57,12 +56,7 @@ def remove_abandoned(folder: Path, name: str = "*") -> None:
 
 def temporary_prefix(name: str) -> str:
     """How the names of this process's temporary files for ``name`` begin; they end in ``.part``."""
-    return f".{name}.{_writer(os.getpid())}-"
-
-
-def _writer(process: int) -> str:
-    host = re.sub(r"[^A-Za-z0-9]+", "_", socket.gethostname())
-    return f"{host}-{process}"
+    return f".{name}.{_HOST}-{os.getpid()}-"
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,23 +1,29 @@
-"""Settings as plain values, in a form that outlives the settings that are added later."""
+"""What all settings share: checks that raise an InputError, and their form as plain values."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from girl.errors import InputError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-#: Marks a setting that was added after results had been kept: a record leaves it out while it has its default, so that
-#: what was computed before is still known to be the same.
-LATE = {"late": True}
+
+@contextmanager
+def checking() -> Iterator[None]:
+    """Within this block, a check's ValueError becomes an InputError, which the command line shows as one line."""
+    try:
+        yield
+    except ValueError as error:
+        raise error if isinstance(error, InputError) else InputError(str(error)) from error
 
 
 def plain(settings: DataclassInstance) -> dict[str, Any]:
-    """A dataclass of settings as values that JSON has; tuples become lists."""
-    found: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
-    for item in fields(settings):
-        if item.metadata.get("late") and getattr(settings, item.name) == item.default:
-            del found[item.name]
-    return found
+    """All fields of a dataclass as JSON values; tuples become lists."""
+    values: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
+    return values

@@ -53,7 +53,7 @@ def load(path: Path) -> Content:
     """
     header, tensors = _read(path, arrays=True)
     if fingerprint(tensors) != header["arrays"]:
-        raise DamagedError(path, "damaged: its contents do not match their digest")
+        raise DamagedError(path, "its contents do not match their digest")
     for name, (rows, columns) in header["csr"].items():
         crow, col, values = (tensors.pop(f"{name}.{part}") for part in ("crow", "col", "values"))
         with warnings.catch_warnings():
@@ -122,7 +122,7 @@ def _read(path: Path, arrays: bool) -> tuple[dict[str, Any], dict[str, Tensor]]:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()} if arrays else {}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
-        raise DamagedError(path, f"damaged: not a readable safetensors file ({error})") from error
+        raise DamagedError(path, f"not a readable safetensors file ({error})") from error
     try:
         digest, header = json.loads(metadata["girl"])
     except (KeyError, ValueError, TypeError):
@@ -130,5 +130,5 @@ def _read(path: Path, arrays: bool) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if not isinstance(header, dict):
         raise DamagedError(path, "not written by this version of girl")
     if fingerprint(header) != digest:
-        raise DamagedError(path, "damaged: its header does not match its digest")
+        raise DamagedError(path, "its header does not match its digest")
     return header, tensors

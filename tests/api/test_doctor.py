@@ -24,7 +24,7 @@ def test_this_installation_is_well(capsys, tmp_path, monkeypatch):
     assert not stop.value.code
     findings = json.loads(capsys.readouterr().out)
     assert {one["name"] for one in findings} >= set(doctor._CHECKS)
-    assert not [one for one in findings if one["state"] == "fault"]
+    assert not [one for one in findings if one["state"] == "error"]
     assert not (tmp_path / "not yet there").exists()
 
 
@@ -38,9 +38,9 @@ def test_a_package_that_is_missing_or_old_is_named(monkeypatch):
 
     monkeypatch.setattr(metadata, "version", version)
     fault = found("packages")["packages"]
-    assert fault.state == "fault"
-    assert "pymetis is missing" in fault.said
-    assert "polars 1.0, expected >=1.20" in fault.said
+    assert fault.state == "error"
+    assert "pymetis is missing" in fault.text
+    assert "polars 1.0, expected >=1.20" in fault.text
     assert "pip install" in fault.remedy
 
 
@@ -55,7 +55,7 @@ def test_a_package_that_is_missing_or_old_is_named(monkeypatch):
 def test_a_part_that_gives_something_else_is_a_fault(monkeypatch, name, where, spoiled):
     monkeypatch.setattr(where, spoiled)
     finding = found(name)[name]
-    assert finding.state == "fault"
+    assert finding.state == "error"
     assert finding.remedy
 
 
@@ -66,7 +66,7 @@ def test_a_cache_without_space_or_permission(monkeypatch, tmp_path):
     assert (note.state, "GIRL_DATA" in note.remedy) == ("note", True)
     monkeypatch.setattr("os.access", lambda path, mode: False)
     fault = found("cache")["cache"]
-    assert (fault.state, "GIRL_DATA" in fault.remedy) == ("fault", True)
+    assert (fault.state, "GIRL_DATA" in fault.remedy) == ("error", True)
     assert not list(tmp_path.iterdir())
 
 
@@ -77,7 +77,7 @@ def test_damaged_graphs_are_named(monkeypatch, tmp_path):
     (tmp_path / "graphs" / "cora.safetensors").write_bytes(b"something else")
     note = found("datasets")["datasets"]
     assert note.state == "note"
-    assert "cora" in note.said
+    assert "cora" in note.text
 
 
 def test_a_check_that_breaks_is_a_fault_and_the_others_go_on(monkeypatch, capsys):
@@ -93,4 +93,4 @@ def test_a_check_that_breaks_is_a_fault_and_the_others_go_on(monkeypatch, capsys
     said = capsys.readouterr().out
     assert "OSError: the library is not there" in said
     assert "machine" in said
-    assert "not well: first" in said
+    assert "errors: first" in said

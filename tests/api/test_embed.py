@@ -11,8 +11,8 @@ import torch
 
 import girl
 from girl.api.embed import PART, WHOLE, recipe_for
+from girl.api.report import report as report_run
 from girl.errors import InputError
-from girl.reporting.run_report import report_run
 from girl.tables import InputSettings, read_embeddings
 
 SMALL = {"hidden": 8, "epochs": 2, "rank": 16, "target_rank": 8}
@@ -159,7 +159,7 @@ def test_large_graphs_are_trained_in_parts():
     large = recipe_for(1_000_000)
     assert large.train.clusters == 1_000_000 // PART
     assert large.train.epochs < recipe_for(WHOLE).train.epochs
-    assert large.encoder.normalise == "none"
+    assert large.encoder.normalize == "none"
 
 
 def test_directed_weighted_edges_with_odd_nodes(tmp_path):

@@ -85,7 +85,7 @@ def test_saved_and_loaded_is_the_same(recipe, tmp_path):
 
 
 def test_sizes_of_rows_are_no_features_that_were_given(tmp_path):
-    fitted = GIRL(**SMALL, normalise="sized").fit(graph())
+    fitted = GIRL(**SMALL, normalize="sized").fit(graph())
     fitted.save(tmp_path / "model")
     again = GIRL.load(tmp_path / "model")
     assert again.n_features_in_ == fitted.n_features_in_ == graph().x.shape[1]
@@ -130,7 +130,7 @@ def test_progress_is_shown_when_asked_for(capsys):
 
 def test_every_setting_of_a_recipe_is_a_parameter_that_a_search_can_vary():
     recipe = Recipe().to_dict()
-    settings = {name for section in recipe.values() for name in section} - {"seed"}
+    settings = {name for section in recipe.values() for name in section} - {"seed", "name"}
     assert settings < set(GIRL().get_params())
     digits = girl.datasets.load("digits").data
     x, y = digits.x.numpy()[:200], digits.y.numpy()[:200]

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from girl.lab.tables.bench_girl_step import facts, table_accuracy, table_losses, table_steps
+from girl.lab.tables.bench_girl_step import findings, table_accuracy, table_losses, table_steps
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "girl_step.py"
 
@@ -42,5 +44,5 @@ def test_it_measures_everything(run):
 
 def test_its_report_can_be_made(run):
     result = json.loads(run.read_text())
-    for render in (table_steps, table_losses, table_accuracy, facts):
+    for render in (table_steps, table_losses, table_accuracy, findings):
         assert "digits" in render(result)

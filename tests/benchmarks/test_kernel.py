@@ -41,6 +41,7 @@ def test_alternatives_compute_the_same_loss(bench):
         torch.testing.assert_close(theirs, grad, rtol=2e-2, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_it_runs(tmp_path):
     out = tmp_path / "kernel.json"
     command = [sys.executable, str(SCRIPT), "--quick", "--out", str(out)]

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from girl.lab.tables.bench_regularizer import facts, table_regularizer
+import pytest
+
+from girl.lab.tables.bench_regularizer import findings, table_regularizer
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "regularizer.py"
 
@@ -23,4 +27,4 @@ def test_it_measures_every_kind_of_step(tmp_path):
         assert row["ratios"]["plain"] == 1
         assert min(row["seconds"].values()) > 0
     assert table_regularizer(result).count("SAGE") == 2
-    assert "the target of 1.5" in facts(result)
+    assert "the target of 1.5" in findings(result)

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from girl.lab.tables import bench_scale as scale_bench
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "scale.py"
 
@@ -26,11 +30,11 @@ def test_it_goes_through_every_stage(tmp_path):
         assert 0 < epoch["batch_edges"] < epoch["epoch_edges"]
         assert epoch["steps"] == 4
     assert scale_bench.table_stages(result).count("GB") == 21
-    assert scale_bench.facts(result).count("the target of") == 4
+    assert scale_bench.findings(result).count("the target of") == 4
     assert scale_bench.table_model(result).count("\n") == 5
     assert scale_bench.table_processes(result).count("two") == 2
     assert scale_bench.table_larger(result).count("\n") == 5
-    assert "100 M nodes" in scale_bench.larger_facts(result)
+    assert "100 M nodes" in scale_bench.larger_needs(result)
     # One stage of one graph anew: what was found of the others stays.
     command.remove("--keep")
     command += ["--datasets", "reddit"]

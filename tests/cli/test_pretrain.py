@@ -5,7 +5,19 @@ import json
 import numpy as np
 import pytest
 
-SMALL = ["--hidden", "16", "--rank", "16", "--target-rank", "8", "--epochs", "3", "--targets", "features", "around"]
+SMALL = [
+    "--hidden",
+    "16",
+    "--rank",
+    "16",
+    "--target-rank",
+    "8",
+    "--epochs",
+    "3",
+    "--targets",
+    "features",
+    "neighborhood",
+]
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +32,7 @@ def test_pretrain_leaves_a_run_with_embeddings(girl, run):
     assert "ρ̂ layer 1" in run.stdout
     config = json.loads((girl.folder / "texas" / "config.json").read_text())
     assert config["recipe"]["encoder"]["hidden"] == 16
-    assert config["recipe"]["method"]["targets"] == ["features", "around"]
+    assert config["recipe"]["method"]["targets"] == ["features", "neighborhood"]
     assert config["recipe"]["train"]["lr"] == 0.002  # of the tuned recipe: what is not given stands
     assert len(np.load(girl.folder / "texas" / "embeddings.npy")) == 183
 
@@ -92,11 +104,11 @@ def test_another_method_by_its_name(girl):
     for word in ("girl", "dgi", "bgrl", "Thakoor", "temperature"):
         assert word in done.stdout
     small = ["--hidden", "16", "--epochs", "2"]
-    done = girl("pretrain", "texas", "--method", "cca-ssg", "--set", "hide=0.5", *small, "--out", "other")
+    done = girl("pretrain", "texas", "--method", "cca-ssg", "--set", "drop_features=0.5", *small, "--out", "other")
     assert done.returncode == 0, done.stderr
     assert "difference" in done.stdout
     method = json.loads((girl.folder / "other" / "config.json").read_text())["recipe"]["method"]
-    assert method == {"name": "cca-ssg", "hide": 0.5, "drop": 0.3, "decorrelation": 0.001}
+    assert method == {"name": "cca-ssg", "drop_features": 0.5, "drop_edges": 0.3, "decorrelation": 0.001}
     done = girl("evaluate", "other", "--splits", "1")
     assert done.returncode == 0, done.stderr
     assert "cca-ssg" in done.stdout
@@ -111,7 +123,7 @@ def test_another_method_by_its_name(girl):
     [
         (["--method", "bgrk"], "did you mean 'bgrl'"),
         (["--method", "bgrl", "--targets", "smooth"], "no setting is called 'targets'"),
-        (["--method", "bgrl", "--set", "hide-first=2"], "hide_first: given 2"),
+        (["--method", "bgrl", "--set", "drop-features-1=2"], "drop_features_1: given 2"),
         (["--method", "bgrl", "--set", "hide"], "expected NAME=VALUE"),
         (["--method", "bgrl", "--recipe", "paper"], "expected one of them only"),
         (["--method", "graphcl"], "expected a set of graphs"),

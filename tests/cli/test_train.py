@@ -57,7 +57,7 @@ def test_diagnose_reads_runs_without_labels_too(girl):
     assert len(json.loads((girl.folder / "plain-labels.json").read_text())["runs"][0]["layers"]) == 2
 
 
-@pytest.mark.parametrize("kind", ["wd", "fa"])
+@pytest.mark.parametrize("kind", ["weight_decay", "fully_adjacent"])
 def test_every_regulariser_is_a_command(girl, kind):
     done = girl("train", "texas", "--depth", "2", "--regularizer", kind, *SMALL)
     assert done.returncode == 0, done.stderr

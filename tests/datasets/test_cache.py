@@ -84,7 +84,9 @@ def test_a_damaged_graph_is_made_again(damage, mirror, tmp_path, offline):
     if damage == "flip":
         data[-100] ^= 1
     path.write_bytes({"cut": data[: len(data) // 2], "flip": data, "junk": b"junk" * 99, "empty": b""}[damage])
-    with pytest.warns(UserWarning, match="texas.safetensors: damaged.*; it is made again") as caught:
+    with pytest.warns(
+        UserWarning, match="texas.safetensors: (not a readable|its contents).*; it is made again"
+    ) as caught:
         after = datasets.load("texas", tmp_path)
     assert len(caught) == 1
     assert torch.equal(before.data.edge_index, after.data.edge_index)

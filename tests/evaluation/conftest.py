@@ -11,13 +11,13 @@ Blobs = Callable[..., tuple[Tensor, Tensor]]
 
 @pytest.fixture
 def blobs() -> Blobs:
-    """Noisy classes in d dimensions, far from the origin and of an odd scale."""
+    """Noisy classes in d dimensions, far from the origin and with columns of different scales."""
 
-    def make(n: int, d: int, classes: int = 4, seed: int = 0, spread: float = 1.5) -> tuple[Tensor, Tensor]:
+    def make(n: int, d: int, classes: int = 4, seed: int = 0, std: float = 1.5) -> tuple[Tensor, Tensor]:
         generator = torch.Generator().manual_seed(seed)
         y = torch.randint(0, classes, (n,), generator=generator)
-        centres = torch.randn(classes, d, generator=generator)
-        x = centres[y] + spread * torch.randn(n, d, generator=generator)
+        centers = torch.randn(classes, d, generator=generator)
+        x = centers[y] + std * torch.randn(n, d, generator=generator)
         return 7 * x * torch.linspace(0.1, 1, d) + 5, y
 
     return make

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from girl.errors import InputError
-from girl.evaluation import probe as module
-from girl.evaluation.probe import STRENGTHS, choose, probe
+from girl.evaluation.probe import C_GRID, probe, smoothed_argmax
 from girl.kernel import sparse
 from girl.splits import Split
 
@@ -16,33 +15,33 @@ KINDS = ["linear", "mlp"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_classes_are_found_dense_and_sparse_alike(kind, blobs):
-    h, y = blobs(N, 20, spread=1.0)
+def test_dense_and_sparse_rows_give_the_same_accuracy(kind, blobs):
+    h, y = blobs(N, 20, std=1.0)
     h = h.where(h > h.median(), 0.0)
-    dense, thin = probe(h, y, SPLIT, kind), probe(h.to_sparse_csr(), y, SPLIT, kind)
+    dense, csr = probe(h, y, SPLIT, kind), probe(h.to_sparse_csr(), y, SPLIT, kind)
     assert dense.kind == kind
     assert dense.metric == "accuracy"
     assert dense.test > 0.8
-    assert abs(dense.test - thin.test) <= 0.02
+    assert abs(dense.test - csr.test) <= 0.02
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_noise_holds_nothing(kind, blobs):
+def test_labels_without_a_relation_to_the_rows_are_not_predicted(kind, blobs):
     h, _ = blobs(N, 10)
     y = torch.randint(0, 2, (N,), generator=torch.Generator().manual_seed(1))
     assert abs(probe(h, y, SPLIT, kind).test - 0.5) < 0.2
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_several_labels_are_scored_by_micro_f1(kind, blobs):
-    h, y = blobs(N, 20, spread=0.5)
+def test_multilabel_data_is_scored_by_micro_f1(kind, blobs):
+    h, y = blobs(N, 20, std=0.5)
     labels = torch.stack([y == 0, y >= 2, torch.ones(N, dtype=torch.bool), torch.zeros(N, dtype=torch.bool)], 1)
-    found = probe(h, labels.float(), SPLIT, kind, multilabel=True)
-    assert found.metric == "micro-F1"
-    assert found.test > 0.95
+    score = probe(h, labels.float(), SPLIT, kind, multilabel=True)
+    assert score.metric == "micro-F1"
+    assert score.test > 0.95
 
 
-def test_a_line_cannot_do_what_two_layers_can():
+def test_only_the_mlp_learns_xor():
     h = torch.randn(N, 2, generator=torch.Generator().manual_seed(0))
     y = (h[:, 0] * h[:, 1] > 0).long()
     assert probe(h, y, SPLIT, "linear").test < 0.75 < 0.85 < probe(h, y, SPLIT, "mlp").test
@@ -56,7 +55,7 @@ def test_the_same_seed_gives_the_same_score(kind, blobs):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_test_labels_change_nothing_but_the_test_score(kind, blobs):
+def test_test_labels_affect_only_the_test_score(kind, blobs):
     h, y = blobs(N, 20)
     other = y.clone()
     other[SPLIT.test] = 0
@@ -66,16 +65,16 @@ def test_test_labels_change_nothing_but_the_test_score(kind, blobs):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_class_without_training_nodes_is_never_predicted(kind, blobs):
-    h, y = blobs(N, 20, spread=0.3)
-    y = 2 * y  # 0, 2, 4, 6: names of classes need not be dense
+    h, y = blobs(N, 20, std=0.3)
+    y = 2 * y  # classes 0, 2, 4, 6: numbers may be skipped
     y[SPLIT.train[y[SPLIT.train] == 2]] = 4
-    share = float((y[SPLIT.test] == 2).double().mean())
-    assert probe(h, y, SPLIT, kind).test <= 1 - share
+    rate = float((y[SPLIT.test] == 2).double().mean())
+    assert probe(h, y, SPLIT, kind).test <= 1 - rate
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_the_representation_is_left_as_it_was(kind, dtype, blobs):
+def test_the_representation_is_not_modified(kind, dtype, blobs):
     h, y = blobs(N, 20)
     h = h.to(dtype)
     before = h.clone()
@@ -83,13 +82,15 @@ def test_the_representation_is_left_as_it_was(kind, dtype, blobs):
     assert torch.equal(h, before)
 
 
-def test_large_batches_are_split(blobs, monkeypatch):
-    h, y = blobs(N, 20, spread=1.0)
-    monkeypatch.setattr("girl.evaluation.mlp.BATCH", 32)
+@pytest.mark.slow
+def test_training_in_batches_reaches_the_same_accuracy(blobs, monkeypatch):
+    h, y = blobs(N, 20, std=1.0)
+    monkeypatch.setattr("girl.evaluation.mlp.BATCH_SIZE", 32)
     assert probe(h, y, SPLIT, "mlp").test > 0.8
     assert probe(h.to_sparse_csr(), y, SPLIT, "mlp").test > 0.8
 
 
+@pytest.mark.slow
 def test_wide_sparse_rows_stay_sparse(monkeypatch):
     """Three thousand columns with twelve entries in each row."""
     generator = torch.Generator().manual_seed(0)
@@ -99,28 +100,28 @@ def test_wide_sparse_rows_stay_sparse(monkeypatch):
     h = sparse.csr(crow, words.sort(1).values.flatten(), torch.ones(12 * N), (N, 3000))
 
     def refuse(*_: object) -> None:
-        raise AssertionError("made dense")
+        raise AssertionError("to_dense was called")
 
     monkeypatch.setattr(torch.Tensor, "to_dense", refuse)
     for kind in KINDS:
         assert probe(h, y, SPLIT, kind).test > 0.5
 
 
-def test_a_strength_is_judged_with_its_neighbours():
-    assert choose([0.5, 0.5, 0.9, 0.5, 0.5, 0.8, 0.85, 0.8, 0.5]) == 6
-    assert choose([0.1, 0.7, 0.7, 0.7, 0.7, 0.1]) == 2
-    assert choose([0.7] * len(STRENGTHS)) == 0
+def test_scores_are_averaged_with_their_neighbours_before_the_best_is_chosen():
+    assert smoothed_argmax([0.5, 0.5, 0.9, 0.5, 0.5, 0.8, 0.85, 0.8, 0.5]) == 6
+    assert smoothed_argmax([0.1, 0.7, 0.7, 0.7, 0.7, 0.1]) == 2
+    assert smoothed_argmax([0.7] * len(C_GRID)) == 0
 
 
-def test_validation_may_serve_as_test(blobs):
+def test_validation_nodes_may_serve_as_test_nodes(blobs):
     h, y = blobs(N, 20)
-    found = probe(h, y, Split(SPLIT.train, SPLIT.val, SPLIT.val))
-    assert found.val == found.test
+    score = probe(h, y, Split(SPLIT.train, SPLIT.val, SPLIT.val))
+    assert score.val == score.test
 
 
-def test_half_decades():
-    assert len(STRENGTHS) == 15
-    assert STRENGTHS[2] / STRENGTHS[0] == pytest.approx(10)
+def test_the_grid_of_c_has_half_decades():
+    assert len(C_GRID) == 15
+    assert C_GRID[2] / C_GRID[0] == pytest.approx(10)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,7 @@ def test_half_decades():
         ({"split": Split(NODES[:100], NODES[100:200], NODES[99:])}, "1 train nodes .* such as 99"),
     ],
 )
-def test_mistakes_are_named(change, message):
-    given = {"h": torch.rand(N, 2), "y": NODES % 2, "split": SPLIT, "kind": "linear"} | change
+def test_errors_name_the_argument(change, message):
+    arguments = {"h": torch.rand(N, 2), "y": NODES % 2, "split": SPLIT, "kind": "linear"} | change
     with pytest.raises(InputError, match=message):
-        module.probe(**given)
+        probe(**arguments)

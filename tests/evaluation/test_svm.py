@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -8,7 +7,7 @@ from sklearn.svm import SVC
 
 from girl.errors import InputError
 from girl.evaluation.probe import probe
-from girl.evaluation.svm import INNER, STRENGTHS, Machine
+from girl.evaluation.svm import C_GRID, FOLDS, KernelSVM
 from girl.splits import Split
 
 
@@ -21,21 +20,21 @@ def problem(n=90):
     return h, y, Split(order[:60].sort().values, order[60:70].sort().values, order[70:].sort().values)
 
 
-def test_it_is_scikit_learns_search_within_the_training_graphs():
+def test_it_equals_a_grid_search_on_the_rows_themselves():
     h, y, split = problem()
-    found = probe(h, y, split, "svm")
-    known = torch.cat([split.train, split.val]).sort().values
-    folds = StratifiedKFold(INNER, shuffle=True, random_state=0)
-    x = h[known].double().numpy()
-    search = GridSearchCV(SVC(gamma=1 / (x.shape[1] * x.var())), {"C": list(STRENGTHS)}, cv=folds)
-    search.fit(x, y[known].numpy())
-    assert found.strength == search.best_params_["C"]
-    assert found.val == pytest.approx(search.best_score_)
-    assert found.test == pytest.approx(search.score(h[split.test].double().numpy(), y[split.test].numpy()))
-    assert found.test > 0.75
+    score = probe(h, y, split, "svm")
+    train = torch.cat([split.train, split.val]).sort().values
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    x = h[train].double().numpy()
+    search = GridSearchCV(SVC(gamma=1 / (x.shape[1] * x.var())), {"C": list(C_GRID)}, cv=folds)
+    search.fit(x, y[train].numpy())
+    assert score.strength == search.best_params_["C"]
+    assert score.val == pytest.approx(search.best_score_)
+    assert score.test == pytest.approx(search.score(h[split.test].double().numpy(), y[split.test].numpy()))
+    assert score.test > 0.75
 
 
-def test_what_it_sees_of_the_test_graphs_changes_nothing_else():
+def test_test_graphs_affect_only_the_test_score():
     h, y, split = problem()
     first = probe(h, y, split, "svm")
     other = h.clone()
@@ -44,19 +43,18 @@ def test_what_it_sees_of_the_test_graphs_changes_nothing_else():
     assert (first.strength, first.val) == (second.strength, second.val)
 
 
-def test_one_machine_serves_all_splits():
+def test_one_svm_serves_all_splits():
     h, y, split = problem()
-    turned = Split(split.test, split.val, split.train)
-    machine = Machine(h)
-    for one in (split, turned):
-        shared, alone = probe(h, y, one, "svm", machine=machine), probe(h, y, one, "svm")
+    reverse = Split(split.test, split.val, split.train)
+    svm = KernelSVM(h)
+    for one in (split, reverse):
+        shared, alone = probe(h, y, one, "svm", svm=svm), probe(h, y, one, "svm")
         assert (shared.val, shared.test, shared.strength) == (alone.val, alone.test, alone.strength)
 
 
-def test_sparse_rows_and_several_labels():
+def test_sparse_rows_are_accepted_and_multilabel_data_is_not():
     h, y, split = problem()
     sparse = (h * (h.abs() > 0.5)).to_sparse_csr()
     assert probe(sparse, y, split, "svm").test == probe(sparse.to_dense(), y, split, "svm").test
     with pytest.raises(InputError, match="several labels"):
         probe(h, torch.stack([y, 1 - y], 1), split, "svm", multilabel=True)
-    assert np.isclose(STRENGTHS[0], 1e-3)

@@ -64,7 +64,7 @@ def test_a_damaged_run_says_how_to_make_it_again(run, tmp_path):
             DAMAGE[damage](path)
             assert run(["report", "run"]) == 2
             assert "damaged" in said(tmp_path)
-            assert "give the command that made it again" in said(tmp_path)
+            assert "run the command that made it again" in said(tmp_path)
             path.write_bytes(whole)
     path.unlink()
     assert run([*PRETRAIN, "1"]) == 0

@@ -56,7 +56,7 @@ def test_training_stops_with_a_word_and_goes_on_when_there_is_space(small_disk):
     )
     first, second = said.split("code 2", 1)
     assert "free some space" in first
-    assert "the same command goes on where it stopped" in first
+    assert "run the same command again to continue" in first
     assert "Traceback" not in said
     assert "left: digits" in second  # nothing between the two words
     assert "code 0" in second

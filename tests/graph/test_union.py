@@ -33,7 +33,7 @@ def test_a_union_keeps_graphs_apart():
 
 def test_a_list_of_graphs_has_a_row_for_each():
     graphs = rings()
-    model = GIRL(hidden=8, epochs=2, per_batch=4, rank=16, target_rank=2)
+    model = GIRL(hidden=8, epochs=2, batch_size=4, rank=16, target_rank=2)
     found = model.fit_transform(graphs)
     assert found.shape == (12, 24)
     assert model.recipe_.encoder.conv == "gin"
@@ -42,7 +42,7 @@ def test_a_list_of_graphs_has_a_row_for_each():
 
 def test_a_graph_without_nodes_has_a_row_too():
     empty = Data(x=torch.zeros(0, 3), edge_index=torch.zeros(2, 0, dtype=torch.long))
-    options = {"per_batch": 4, "rank": 16, "target_rank": 2}
+    options = {"batch_size": 4, "rank": 16, "target_rank": 2}
     summed = GIRL(hidden=8, epochs=1, readout="sum", **options).fit(rings())
     assert not summed.transform([ring(3), empty])[1].any()
     assert np.isfinite(GIRL(hidden=8, epochs=1, **options).fit(rings()).transform([ring(3), empty])).all()
@@ -54,7 +54,7 @@ def test_a_dataset_is_a_list_of_graphs(tmp_path):
             super().__init__(str(tmp_path))
             self.data, self.slices = self.collate(rings())
 
-    model = GIRL(hidden=8, epochs=1, per_batch=4, rank=16, target_rank=2).fit(rings())
+    model = GIRL(hidden=8, epochs=1, batch_size=4, rank=16, target_rank=2).fit(rings())
     np.testing.assert_allclose(model.transform(Rings()), model.transform(rings()))
 
 

@@ -6,7 +6,7 @@ import scipy.sparse
 import torch
 
 import girl
-from girl.kernel.estimate import estimate
+from girl.kernel.estimate import estimate_rho
 
 
 def rng(seed=0):
@@ -32,28 +32,28 @@ def test_invariant_under_monotone_maps_of_x_shift_and_scale_of_y():
     assert girl.rho(x, y) == plain
 
 
-def test_the_standard_error_is_the_spread_over_draws():
-    found = [
-        estimate(x, x + 0.7 * rng(100 + seed).normal(size=300))
+def test_the_standard_error_is_the_standard_deviation_over_draws():
+    estimates = [
+        estimate_rho(x, x + 0.7 * rng(100 + seed).normal(size=300))
         for seed in range(40)
         for x in [rng(seed).normal(size=300)]
     ]
-    spread = np.std([e.rho for e in found])
-    claimed = np.mean([e.stderr for e in found])
-    assert 0.6 < claimed / spread < 1.6
+    std = np.std([estimate.rho for estimate in estimates])
+    stderr = np.mean([estimate.stderr for estimate in estimates])
+    assert 0.6 < stderr / std < 1.6
 
 
 def test_columns_are_estimated_one_by_one():
     x, noise = rng().normal(size=(400, 1)), rng(1).normal(size=(400, 1))
-    found = estimate(x, np.hstack([x, noise, 5 * noise]))
-    assert found.columns[0] < 1e-3
-    assert found.columns[2] == pytest.approx(5 * found.columns[1])
-    assert found.rho == pytest.approx(np.mean(found.columns))
-    assert found.columns[1] == pytest.approx(estimate(x, noise).rho)
-    assert 0 <= found.explained < 0.1
+    result = estimate_rho(x, np.hstack([x, noise, 5 * noise]))
+    assert result.columns[0] < 1e-3
+    assert result.columns[2] == pytest.approx(5 * result.columns[1])
+    assert result.rho == pytest.approx(np.mean(result.columns))
+    assert result.columns[1] == pytest.approx(estimate_rho(x, noise).rho)
+    assert 0 <= result.explained_variance < 0.1
 
 
-def test_what_people_pass():
+def test_arrays_tensors_lists_and_sparse_matrices_give_the_same():
     x = rng().normal(size=(100, 2))
     y = (rng(1).random(size=(100, 3)) < 0.2).astype(float)
     expected = girl.rho(x, y)
@@ -63,7 +63,7 @@ def test_what_people_pass():
     assert girl.rho(torch.from_numpy(x).requires_grad_(), torch.from_numpy(y).to_sparse_csr()) == expected
 
 
-def test_awkward_data():
+def test_degenerate_data():
     x = rng().normal(size=(50, 80))  # more columns than rows
     assert 0 <= girl.rho(x, x[:, 0]) < 0.5
     x = rng().integers(0, 3, size=(200, 2))  # many equal rows
@@ -74,14 +74,14 @@ def test_awkward_data():
     assert girl.rho([0.0, 1.0], [0.0, 1.0]) >= 0.0  # two rows
 
 
-def test_many_rows_are_thinned():
+def test_of_many_rows_a_sample_is_used():
     x = rng().normal(size=25_000)
-    found = estimate(x, x + 0.5 * rng(1).normal(size=25_000))
-    assert found.rows == 20_000
-    assert abs(found.rho - 0.5) < 0.02
+    result = estimate_rho(x, x + 0.5 * rng(1).normal(size=25_000))
+    assert result.rows == 20_000
+    assert abs(result.rho - 0.5) < 0.02
 
 
-def test_bad_input():
+def test_bad_input_is_named():
     with pytest.raises(ValueError, match="targets.*9 rows.*10"):
         girl.rho(np.arange(10.0), np.arange(9.0))
     with pytest.raises(ValueError, match="nan.*row 3"):

@@ -3,14 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from girl.lab.random_graph import FULLEST, parts, random_graph
+from girl.lab.random_graph import MAX_DENSITY, random_graph, random_split
 
 
 @pytest.mark.parametrize(("nodes", "pairs", "classes"), [(2000, 10_000, 7), (400, 15_000, 40), (50, 10**6, 5)])
 def test_pairs_are_distinct_and_as_many_as_asked(nodes, pairs, classes):
     graph = random_graph(nodes, pairs, classes, np.random.default_rng(0))
     low, high = graph.pairs
-    assert len(low) == min(pairs, int(FULLEST * nodes * (nodes - 1) / 2))
+    assert len(low) == min(pairs, int(MAX_DENSITY * nodes * (nodes - 1) / 2))
     assert len(np.unique(low * nodes + high)) == len(low)
     assert (low < high).all()
     assert (low >= 0).all()
@@ -18,7 +18,7 @@ def test_pairs_are_distinct_and_as_many_as_asked(nodes, pairs, classes):
     assert set(graph.labels) == set(range(classes))
 
 
-def test_degrees_are_skewed_and_classes_keep_together():
+def test_degrees_are_skewed_and_edges_homophilic():
     graph = random_graph(20_000, 200_000, 5, np.random.default_rng(0))
     degrees = np.bincount(graph.pairs.ravel(), minlength=20_000)
     assert degrees.max() > 10 * degrees.mean()
@@ -31,7 +31,7 @@ def test_a_seed_fixes_the_graph():
     assert not np.array_equal(one, other)
 
 
-def test_parts_share_out_all_nodes():
-    found = parts(100, (6, 2, 2), np.random.default_rng(0))
+def test_a_split_contains_every_node_once():
+    found = random_split(100, (6, 2, 2), np.random.default_rng(0))
     assert [len(part) for part in found] == [60, 20, 20]
     assert sorted(np.concatenate(found)) == list(range(100))

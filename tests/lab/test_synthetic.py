@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from rich.console import Console
 
 from girl import KRLoss
-from girl.lab.synthetic import EXPERIMENTS, Problem, run, run_draw, smoother_columns
+from girl.errors import InputError
+from girl.lab.synthetic import FAMILIES, Problem, Synthetic, run_draw, smoother_columns
 
 RESULT = json.loads((Path(__file__).parents[2] / "results" / "synthetic.json").read_text())
 
@@ -20,13 +23,13 @@ def threads():
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_noise_is_unexplained_and_the_theory_is_its_size(name):
-    experiment = EXPERIMENTS[name]
-    problems = experiment.draw(np.random.default_rng(0), 20_000)
+    family = FAMILIES[name]
+    problems = family.draw(np.random.default_rng(0), 20_000)
     oracle = np.concatenate([problem.oracle for problem in problems])
-    assert len(oracle) == len(experiment.values) == len(experiment.theory)
-    np.testing.assert_allclose(oracle, experiment.theory, atol=0.03 * max(1, max(experiment.theory)))
+    assert len(oracle) == len(family.values) == len(family.theory)
+    np.testing.assert_allclose(oracle, family.theory, atol=0.03 * max(1, max(family.theory)))
     for problem in problems:
         explained = problem.y - problem.noise
         # Noise and explained part are uncorrelated.
@@ -48,12 +51,24 @@ def test_the_papers_estimator_is_krloss_paper():
         assert float(loss(x, y)) == pytest.approx(columns[name].mean(), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_draws_do_not_depend_on_the_number_of_processes():
-    one = run(draws=2, samples=40, seed=5, jobs=1)
-    two = run(draws=2, samples=40, seed=5, jobs=2)
-    for name in EXPERIMENTS:
+    experiment = Synthetic(draws=2, samples=40, seed=5)
+    one, two = experiment.estimates(jobs=1), experiment.estimates(jobs=2)
+    for name in FAMILIES:
         assert one[name] == two[name]
     assert run_draw("table_1d", 0, 5, 40) != run_draw("table_1d", 1, 5, 40)
+
+
+def test_a_run_saves_the_numbers_and_the_figures(tmp_path):
+    console = Console(file=io.StringIO())
+    Synthetic(draws=1, samples=30).run(tmp_path, 1, console)
+    assert json.loads((tmp_path / "synthetic.json").read_text())["settings"]["samples"] == 30
+    for name in ("dimension_100", "mutual_information", "independence"):
+        assert (tmp_path / "synthetic" / f"{name}.svg").exists()
+    assert str(tmp_path / "synthetic" / "independence.png") in console.file.getvalue()
+    with pytest.raises(InputError, match="--draws: given 0, expected at least 1"):
+        Synthetic(draws=0).run(tmp_path, 1, console)
 
 
 def test_shipped_results_reproduce_the_papers_table():

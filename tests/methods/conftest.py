@@ -9,7 +9,7 @@ from girl.graph.node_features import NodeFeatures
 
 
 def communities(n=120, classes=3, d=24, directed=False):
-    """A graph of communities: neighbours are mostly alike, features speak of the community, noisily."""
+    """A graph with communities: neighbours mostly share one, and features depend on it, with noise."""
     generator = torch.Generator().manual_seed(0)
     y = torch.arange(n) % classes
     source = torch.randint(n, (6 * n,), generator=generator)
@@ -26,8 +26,13 @@ def graph_and_labels():
     return communities()
 
 
+@pytest.fixture
+def data(graph_and_labels):
+    return graph_and_labels[0]
+
+
 def molecules(count=24, seed=0):
-    """A set of small graphs: rings, or paths with another label at their ends."""
+    """A set of small graphs: rings, and paths whose ends have a feature of their own."""
     generator = torch.Generator().manual_seed(seed)
     sources, targets, labels, graphs, first = [], [], [], [], 0
     for index in range(count):
@@ -45,12 +50,17 @@ def molecules(count=24, seed=0):
     x = torch.eye(4)[torch.cat(labels)]
     edges = torch.stack([torch.cat(sources), torch.cat(targets)])
     y = torch.arange(count) % 2
-    whole = Batch(
+    batch = Batch(
         NodeFeatures.from_tensor(x.to_sparse_csr()), Graph.from_edges(edges, first), None, torch.cat(graphs), count
     )
-    return whole, y
+    return batch, y
 
 
 @pytest.fixture
 def set_of_graphs():
     return molecules()
+
+
+@pytest.fixture
+def graphs(set_of_graphs):
+    return set_of_graphs[0]

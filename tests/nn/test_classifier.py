@@ -18,17 +18,17 @@ def problem():
 
 
 @pytest.mark.parametrize("conv", ["sage", "gcn", "gat", "gatv2", "gin"])
-@pytest.mark.parametrize("adjacent", [False, True])
-def test_prediction_layer_by_layer_equals_at_once(conv, adjacent, problem):
-    if adjacent and conv in ("gat", "gatv2"):
+@pytest.mark.parametrize("fully_adjacent", [False, True])
+def test_prediction_layer_by_layer_equals_at_once(conv, fully_adjacent, problem):
+    if fully_adjacent and conv in ("gat", "gatv2"):
         with pytest.raises(InputError, match="attention"):
-            ClassifierSettings(conv=conv, adjacent=True)
+            ClassifierSettings(conv=conv, fully_adjacent=True)
         return
-    model = Classifier(20, 4, ClassifierSettings(conv, depth=3, hidden=8, adjacent=adjacent))
+    model = Classifier(20, 4, ClassifierSettings(conv, depth=3, hidden=8, fully_adjacent=fully_adjacent))
     found = model.predict(*problem)
     assert not found.requires_grad
     torch.testing.assert_close(found, model(*problem), rtol=1e-4, atol=1e-5)
-    *_, last = model.by_layer(*problem)
+    *_, last = model.iter_layers(*problem)
     torch.testing.assert_close(model.logits(last), found)
 
 
@@ -37,11 +37,11 @@ def test_a_fully_adjacent_layer_hears_from_other_components():
     graph = Graph.from_edges(torch.tensor([[0], [1]]), 6)
     other = torch.eye(6)
     other[5, 5] = 9.0
-    for adjacent in (False, True):
+    for fully_adjacent in (False, True):
         torch.manual_seed(0)
-        model = Classifier(6, 2, ClassifierSettings(depth=2, hidden=8, adjacent=adjacent))
+        model = Classifier(6, 2, ClassifierSettings(depth=2, hidden=8, fully_adjacent=fully_adjacent))
         moved = (model.predict(x, graph) - model.predict(NodeFeatures.from_tensor(other, "none"), graph))[0].abs().max()
-        assert (moved > 1e-6) == adjacent
+        assert (moved > 1e-6) == fully_adjacent
 
 
 def test_dropout_comes_from_the_generator_and_keeps_the_mean(problem):
@@ -50,7 +50,7 @@ def test_dropout_comes_from_the_generator_and_keeps_the_mean(problem):
     assert torch.equal(one, two)
     assert not torch.equal(one, model(*problem))
     h = torch.ones(200, 500)
-    dropped = model._drop(h, torch.Generator().manual_seed(0))
+    dropped = model._dropout(h, torch.Generator().manual_seed(0))
     assert set(dropped.unique().tolist()) == {0.0, 2.0}
     assert dropped.mean().item() == pytest.approx(1, abs=0.02)
 

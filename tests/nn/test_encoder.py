@@ -24,13 +24,13 @@ def problem():
         {},
         {"norm": "layer", "skip": True},
         {"norm": "batch", "activation": "prelu"},
-        {"norm": "batch", "norm_last": True},
+        {"norm": "batch", "act_first": True},
     ],
 )
 def test_layer_by_layer_in_chunks_equals_at_once(conv, extra, problem):
     encoder = Encoder(20, EncoderSettings(conv=conv, hidden=8, layers=3, **extra)).eval()
     at_once = encoder(*problem)
-    for whole, layer in zip(at_once, encoder.by_layer(*problem, chunk=7), strict=True):
+    for whole, layer in zip(at_once, encoder.iter_layers(*problem, chunk=7), strict=True):
         torch.testing.assert_close(layer, whole, rtol=1e-4, atol=1e-5)
         assert not layer.requires_grad
 
@@ -38,7 +38,7 @@ def test_layer_by_layer_in_chunks_equals_at_once(conv, extra, problem):
 def test_the_norm_comes_before_the_activation_or_after_it(problem):
     settings = {"conv": "gin", "hidden": 8, "layers": 1, "norm": "batch", "activation": "relu"}
     (before,) = Encoder(20, EncoderSettings(**settings))(*problem)
-    (after,) = Encoder(20, EncoderSettings(**settings, norm_last=True))(*problem)
+    (after,) = Encoder(20, EncoderSettings(**settings, act_first=True))(*problem)
     assert bool((before >= 0).all())
     torch.testing.assert_close(after.mean(0), torch.zeros(8), atol=1e-5, rtol=0)
 
@@ -86,5 +86,5 @@ def test_chunks_hold_every_node_once_and_not_too_many_edges(chunk, most):
 
 def test_attention_is_the_same_in_small_chunks(problem):
     encoder = Encoder(20, EncoderSettings(conv="gatv2", hidden=8, layers=2)).eval()
-    for whole, parts in zip(encoder(*problem), encoder.by_layer(*problem, chunk_edges=7), strict=True):
+    for whole, parts in zip(encoder(*problem), encoder.iter_layers(*problem, chunk_edges=7), strict=True):
         torch.testing.assert_close(parts, whole, rtol=1e-4, atol=1e-5)

@@ -1,4 +1,4 @@
-"""The report in a real browser: Debian's chromium, headless, driven by playwright without a browser of its own."""
+"""The report in headless chromium, driven by playwright."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Page as Tab
 
-from girl.reporting.page import ReportData, write_report
-from tests.reporting.test_page import HOSTILE, make_report, make_set_report
+from girl.reporting.page import write_report
+from girl.reporting.report_data import ReportData
+from tests.helpers.reports import HOSTILE, make_report, make_set_report
 
-# The sandbox refuses to run as root, as in containers; the rest keeps chromium from calling home.
+pytestmark = pytest.mark.browser
+
+# The sandbox does not run as root; the other flags stop background requests.
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -25,15 +28,15 @@ FLAGS = [
     "--disable-sync",
 ]
 
-#: Where a node is on the screen.
-PLACE = """node => {
+#: The position of a node on the screen.
+POSITION = """node => {
     const plot = document.getElementById("plot"), {xaxis, yaxis} = plot._fullLayout;
     const data = JSON.parse(document.getElementById("report-data").textContent);
     const [x, y] = Object.values(data.maps)[0], box = plot.getBoundingClientRect();
     return [box.left + xaxis._offset + xaxis.l2p(x[node]), box.top + yaxis._offset + yaxis.l2p(y[node])];
 }"""
 
-#: Colours on the map, in the order of nodes.
+#: The colours on the map, by node.
 COLOURS = """() => {
     const found = [];
     for (const trace of document.getElementById("plot").data)
@@ -67,40 +70,40 @@ def path(report, tmp_path_factory) -> Path:
     return path
 
 
-class Watched:
-    """A page, and whatever it asked of the network or said on the console."""
+class RecordedTab:
+    """A tab that records requests and console messages."""
 
     def __init__(self, browser: Browser, path: Path, **options: object) -> None:
         self.tab = browser.new_context(**options).new_page()
-        self.asked: list[str] = []
-        self.said: list[str] = []
-        self.tab.on("request", lambda request: self.asked.append(request.url))
-        self.tab.on("console", lambda message: self.said.append(message.text))
-        self.tab.on("pageerror", lambda error: self.said.append(str(error)))
+        self.requests: list[str] = []
+        self.messages: list[str] = []
+        self.tab.on("request", lambda request: self.requests.append(request.url))
+        self.tab.on("console", lambda message: self.messages.append(message.text))
+        self.tab.on("pageerror", lambda error: self.messages.append(str(error)))
         self.tab.goto(path.as_uri())
         self.tab.wait_for_selector("html[data-ready]")
 
     def check(self) -> None:
-        assert len(self.asked) == 1  # the page itself
-        assert self.said == []
+        assert len(self.requests) == 1  # the page itself
+        assert self.messages == []
 
 
 def in_scheme(tab: Tab, scheme: str) -> None:
-    """Light or dark, once the map has heard of it."""
+    """Switch to light or dark mode, and wait until the map is redrawn."""
     tab.emulate_media(color_scheme=scheme)
     tab.wait_for_selector(f"#plot[data-scheme={scheme}]")
 
 
 @pytest.fixture(scope="module")
-def desk(browser, path) -> Watched:
-    return Watched(
+def desk(browser, path) -> RecordedTab:
+    return RecordedTab(
         browser, path, viewport={"width": 1200, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
     )
 
 
 @pytest.fixture
 def tab(desk) -> Iterator[Tab]:
-    """The page on a desk as it is when opened. Loading it takes longest, so that tests share it."""
+    """The page as it is when opened. Tests share it, because loading takes longest."""
     desk.tab.keyboard.press("Escape")
     if desk.tab.locator("#chosen").is_visible():
         desk.tab.click("#clear")
@@ -114,8 +117,8 @@ def tab(desk) -> Iterator[Tab]:
 
 
 @pytest.fixture(scope="module")
-def phone(browser, path) -> Watched:
-    return Watched(browser, path, viewport={"width": 390, "height": 800}, is_mobile=True, has_touch=True)
+def phone(browser, path) -> RecordedTab:
+    return RecordedTab(browser, path, viewport={"width": 390, "height": 800}, is_mobile=True, has_touch=True)
 
 
 def data_of(tab: Tab) -> dict:
@@ -127,17 +130,17 @@ def listed(tab: Tab, which: str) -> list[str]:
 
 
 def from_the_top(tab: Tab) -> None:
-    """The next Tab goes to the first thing of the page, as in a page just opened."""
+    """Reset the focus: the next Tab key goes to the first element of the page."""
     tab.evaluate("document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')")
 
 
-def test_it_loads_without_a_request_and_without_a_word_on_the_console(tab):
+def test_it_loads_without_requests_or_console_messages(tab):
     assert tab.title().startswith("A graph & its <people>")
     assert tab.locator("#plot .scatterlayer .point").count() == 90
     assert tab.locator("#evil").count() == 0
 
 
-def test_colouring_changes_the_plot_and_its_legend(tab):
+def test_another_column_changes_the_colours_and_the_legend(tab):
     names = tab.locator("#colour option").all_text_contents()
     assert names[:3] == ["team", "cluster (k-means)", "neighbours (degree)"]
     seen = []
@@ -150,8 +153,8 @@ def test_colouring_changes_the_plot_and_its_legend(tab):
         assert tab.locator("#legend").inner_text().strip()
     assert len(set(seen)) == len(names)
     tab.select_option("#colour", label="team")
-    assert len(set(tab.evaluate(COLOURS))) == 4  # three teams and the unknown
-    assert tab.locator("#legend .name").all_text_contents() == ["blue", "green", "red", "unknown"]
+    assert len(set(tab.evaluate(COLOURS))) == 4  # three teams and missing
+    assert tab.locator("#legend .name").all_text_contents() == ["blue", "green", "red", "missing"]
 
 
 def test_a_class_is_hidden_and_shown_from_the_legend(tab):
@@ -171,15 +174,16 @@ def test_search_selects_the_node_and_lists_its_neighbours(tab, report):
     tab.keyboard.press("Enter")
     assert tab.locator("#chosen-id").inner_text() == "node 10"
     data = data_of(tab)
-    assert listed(tab, "near") == [report.ids[other] for other in data["near"][10]]
-    assert listed(tab, "joined") == [report.ids[other] for other in data["joined"][10]]
-    lit = tab.evaluate("Object.fromEntries(document.getElementById('plot').data.map(t => [t.name, t.customdata]))")
-    assert (lit["chosen"], lit["near"], lit["joined"]) == ([10], data["near"][10], data["joined"][10])
-    other = data["near"][10][0]
-    tab.locator("#near button").first.click()
+    assert listed(tab, "nearest") == [report.ids[other] for other in data["nearest"][10]]
+    assert listed(tab, "neighbors") == [report.ids[other] for other in data["neighbors"][10]]
+    traces = tab.evaluate("Object.fromEntries(document.getElementById('plot').data.map(t => [t.name, t.customdata]))")
+    assert traces["chosen"] == [10]
+    assert (traces["nearest"], traces["neighbors"]) == (data["nearest"][10], data["neighbors"][10])
+    other = data["nearest"][10][0]
+    tab.locator("#nearest button").first.click()
     assert tab.locator("#chosen-id").inner_text() == report.ids[other]
-    tab.locator("#joined button").first.click()
-    assert tab.locator("#chosen-id").inner_text() == report.ids[data["joined"][other][0]]
+    tab.locator("#neighbors button").first.click()
+    assert tab.locator("#chosen-id").inner_text() == report.ids[data["neighbors"][other][0]]
     tab.click("#clear")
     assert tab.locator("#chosen").is_hidden()
 
@@ -194,14 +198,14 @@ def test_an_id_that_looks_like_markup_is_found_and_stays_text(tab):
 
 def test_hovering_shows_the_row_and_a_click_chooses_it(tab):
     tab.evaluate("document.querySelector('.plot').scrollIntoView({behavior: 'instant', block: 'center'})")
-    x, y = tab.evaluate(PLACE, 3)
+    x, y = tab.evaluate(POSITION, 3)
     tab.mouse.move(x - 3, y)
     tab.mouse.move(x, y)
     tab.wait_for_selector("#card:not([hidden])")
     card = tab.locator("#card").inner_text()
     for words in ("node 3", "team", "red", "2020-01-04", "<i>motto</i> 3"):
         assert words in card
-    assert "age\n–" in card  # unknown
+    assert "age\n–" in card  # missing
     tab.mouse.click(x, y)
     assert tab.locator("#chosen-id").inner_text() == "node 3"
 
@@ -218,7 +222,7 @@ def test_a_narrow_screen_does_not_scroll_sideways(phone, width):
     phone.check()
 
 
-def test_the_dark_is_dark_and_follows_the_system(tab):
+def test_dark_mode_follows_the_system(tab):
 
     def brightness() -> int:
         colour = tab.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -250,7 +254,7 @@ def test_the_keyboard_reaches_everything(tab):
     for _ in range(60):
         tab.keyboard.press("Tab")
         reached.append(tab.evaluate("document.activeElement.closest('[id]')?.id"))
-    for wanted in ("colour", "plot", "legend", "clear", "near", "joined", "copy"):
+    for wanted in ("colour", "plot", "legend", "clear", "nearest", "neighbors", "copy"):
         assert wanted in reached
 
 
@@ -276,13 +280,13 @@ def test_keys_and_buttons_move_the_map(tab):
     assert tab.evaluate(span) > whole
 
 
-def test_the_lines_of_python_are_copied(tab, report):
+def test_the_usage_lines_are_copied(tab, report):
     tab.click("#copy")
     tab.wait_for_function("() => document.getElementById('copy').textContent === 'Copied'")
     assert tab.evaluate("navigator.clipboard.readText()").strip() == report.usage.strip()
 
 
-def test_it_prints_and_the_screen_is_as_before(tab, tmp_path):
+def test_printing_does_not_change_the_screen(tab, tmp_path):
     in_scheme(tab, "dark")
     before = tab.evaluate("document.getElementById('plot')._fullLayout.width")
     colours = tab.evaluate(COLOURS)
@@ -290,29 +294,29 @@ def test_it_prints_and_the_screen_is_as_before(tab, tmp_path):
     printed = (tmp_path / "report.pdf").read_bytes()
     assert printed.startswith(b"%PDF")
     assert 2 <= printed.count(b"/Type /Page\n") <= 12
-    tab.wait_for_selector("#plot[data-scheme=dark]")  # it was drawn light for the sheet
+    tab.wait_for_selector("#plot[data-scheme=dark]")  # it was printed in light mode
     assert tab.evaluate("document.getElementById('plot')._fullLayout.width") == before
     assert tab.evaluate(COLOURS) == colours
 
 
-def test_a_graph_of_a_set_is_chosen_and_its_nearest_are_listed(browser, tmp_path):
+def test_a_graph_of_a_set_lists_its_nearest_graphs(browser, tmp_path):
     report = make_set_report()
     write_report(tmp_path / "set.html", report)
-    desk = Watched(browser, tmp_path / "set.html", viewport={"width": 1200, "height": 900})
+    desk = RecordedTab(browser, tmp_path / "set.html", viewport={"width": 1200, "height": 900})
     tab = desk.tab
     assert tab.locator("#plot .scatterlayer .point").count() == 40
     tab.fill("#search", "graph 12")
     tab.keyboard.press("Enter")
     assert tab.locator("#chosen-id").inner_text() == "graph 12"
-    assert listed(tab, "near") == [report.ids[other] for other in data_of(tab)["near"][12]]
+    assert listed(tab, "nearest") == [report.ids[other] for other in data_of(tab)["nearest"][12]]
     row = tab.locator("#chosen-row").inner_text()
     assert "number of nodes" in row
     assert "22" in row
-    assert tab.locator("#joined").count() == 0
+    assert tab.locator("#neighbors").count() == 0
     assert "Numbers are cosine similarities" in tab.locator("#chosen-words").inner_text()
     tab.click("#closer")
-    tab.locator("#near button").first.click()
-    assert tab.locator("#chosen-id").inner_text() == report.ids[data_of(tab)["near"][12][0]]
+    tab.locator("#nearest button").first.click()
+    assert tab.locator("#chosen-id").inner_text() == report.ids[data_of(tab)["nearest"][12][0]]
     tab.select_option("#colour", label="number of edges")
     assert len(set(tab.evaluate(COLOURS))) > 10
     desk.check()

@@ -66,7 +66,6 @@ def test_mean_and_std_never_overflow_and_std_is_0_only_for_constants(values):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(-1e200, 1e200), min_size=1), st.floats(-1e200, 1e200), st.floats(1e-100, 1e100))
 def test_standardized_values_are_finite_float32(values, mean, std):
-    assert standardize(np.array(values), mean, 0).shape == (len(values), 0)
     column = standardize(np.array(values), mean, std)
     assert np.isfinite(column).all()
     assert column.dtype == np.float32

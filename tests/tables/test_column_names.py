@@ -17,7 +17,7 @@ def test_usual_names_are_in_simple_form():
     assert END_PAIRS[0] == ("source", "target")
 
 
-def test_id_names():
+def test_names_that_usually_hold_ids_are_recognized():
     assert all(map(is_id_name, ("id", "Index", "user_id", "atom id", "Unnamed: 0")))
     assert not any(map(is_id_name, ("age", "paid", "idea")))
 

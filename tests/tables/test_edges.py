@@ -35,14 +35,14 @@ def written(tmp_path: Path, content: str, name: str = "e.csv") -> Path:
         "numeric_id_1,numeric_id_2",
     ],
 )
-def test_usual_names_are_known_among_other_columns(tmp_path, header):
+def test_usual_names_of_ends_are_recognized_among_other_columns(tmp_path, header):
     first, second = header.split(",")
     path = written(tmp_path, f"kind,{second},{first}\nx,2,1\ny,4,3\n")
     expected = [(1, 2), (3, 4)] if first != "Target" else [(2, 1), (4, 3)]
     assert pairs(path) == expected
 
 
-def test_two_columns_of_any_name_and_no_header(tmp_path):
+def test_two_columns_are_the_ends_whatever_their_names(tmp_path):
     assert pairs(written(tmp_path, "left_person,right_person\na,b\n")) == [("a", "b")]
     assert pairs(written(tmp_path, "1,2\n3,4\n")) == [(1, 2), (3, 4)]
     path = written(tmp_path, "ann,bob\nbob,eve\n")
@@ -51,14 +51,14 @@ def test_two_columns_of_any_name_and_no_header(tmp_path):
     assert pairs(written(tmp_path, "# SNAP\n1\t2\t7\n3\t4\t8\n", "e.txt")) == [(1, 2), (3, 4)]
 
 
-def test_columns_that_are_asked_for(tmp_path):
+def test_named_columns_are_used(tmp_path):
     path = written(tmp_path, "x,first,second\n0,a,b\n")
     assert pairs(path, source="first", target="second") == [("a", "b")]
     assert pairs(written(tmp_path, "source,target,to\n1,2,3\n"), source="target", target="to") == [(2, 3)]
     assert pairs(written(tmp_path, "a1,b1\n1,2\n"), source="b1") == [(2, 1)]
 
 
-def test_weights_and_times(tmp_path):
+def test_weights_and_times_are_read_and_select_edges(tmp_path):
     path = written(tmp_path, "source,target,Weight,date\n1,2,0.5,2020-01-05\n2,3,2,2020-03-01\n3,4,1,\n")
     edges = select_edges(open_graph_file(path).edges, InputSettings())
     assert edges.weight.tolist() == [0.5, 2, 1]
@@ -75,7 +75,7 @@ def test_weights_and_times(tmp_path):
     assert timed.time_range == ("2020-01-05", "2020-03-01")
 
 
-def test_times_that_are_numbers():
+def test_numeric_times_select_edges():
     table = Table.from_frame(pl.DataFrame({"u": [1, 2, 3], "v": [2, 3, 4], "t": [10, 20, 30]}), "edges")
     edges = select_edges(table, InputSettings(time="t", since="20", until="30"))
     assert edges.source.to_list() == [2]
@@ -117,7 +117,7 @@ def test_times_that_are_numbers():
         ("source,target,date\n1,2,2020-01-01\n", {"since": "soon"}, ("--since: given 'soon', expected a date",)),
     ],
 )
-def test_mistakes_in_edges_name_file_row_and_column(tmp_path, content, choices, words):
+def test_errors_in_edges_name_file_row_and_column(tmp_path, content, choices, words):
     path = written(tmp_path, content)
     with pytest.raises(InputError) as caught:
         pairs(path, **choices)

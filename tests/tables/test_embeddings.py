@@ -18,7 +18,7 @@ def read(path):
         case ".parquet":
             table = pl.read_parquet(path)
         case ".csv" | ".tsv":
-            # Ids that look like numbers are words if the writer's were: the reader is told.
+            # Text ids that look like numbers need the type: CSV does not keep it.
             table = pl.read_csv(
                 path, separator="," if path.suffix == ".csv" else "\t", schema_overrides={"id": pl.String}
             )
@@ -28,8 +28,8 @@ def read(path):
         case _:
             import anndata
 
-            found = anndata.read_h5ad(path)
-            return list(found.obs_names), found.obsm["X_girl"]
+            annotated = anndata.read_h5ad(path)
+            return list(annotated.obs_names), annotated.obsm["X_girl"]
     return table["id"].cast(pl.String).to_list(), table.drop("id").to_numpy()
 
 
@@ -37,7 +37,7 @@ def read(path):
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
 @settings(max_examples=5, deadline=None)
 @given(words=st.booleans(), seed=st.integers(0, 9))
-def test_what_is_written_is_read_back(suffix, kind, words, seed, tmp_path_factory):
+def test_written_embeddings_are_read_back(suffix, kind, words, seed, tmp_path_factory):
     vectors = np.random.default_rng(seed).normal(size=(4, 3)).astype(kind)
     ids = pl.Series("id", ["a,b", 'quo"te', "ü", "7"] if words else [7, -1, 10**12, 0])
     table = pl.DataFrame(
@@ -45,9 +45,9 @@ def test_what_is_written_is_read_back(suffix, kind, words, seed, tmp_path_factor
     )
     path = tmp_path_factory.mktemp("out") / f"e{suffix}"
     write_embeddings(path, ids, vectors, table)
-    found_ids, found = read(path)
-    assert found_ids == ids.cast(pl.String).to_list()
-    assert np.array_equal(found.astype(kind), vectors)
+    read_ids, read_vectors = read(path)
+    assert read_ids == ids.cast(pl.String).to_list()
+    assert np.array_equal(read_vectors.astype(kind), vectors)
     assert {p.name for p in path.parent.iterdir()} <= {path.name, "e.ids.csv"}
 
 
@@ -58,11 +58,11 @@ def test_integer_ids_stay_integers(tmp_path):
     assert table.columns == ["user", "e0", "e1"]
 
 
-def test_an_id_column_named_like_a_dimension():
+def test_an_id_column_named_like_a_dimension_is_renamed():
     assert embedding_table(pl.Series("e0", [1]), np.zeros((1, 2), np.float32)).columns == ["id", "e0", "e1"]
 
 
-def test_wrong_names_of_files(tmp_path):
+def test_paths_that_cannot_be_written_are_errors(tmp_path):
     one = pl.Series("id", [1]), np.zeros((1, 1), np.float32)
     with pytest.raises(InputError, match=r"ending in '.xlsx', expected one of .parquet"):
         write_embeddings(tmp_path / "e.xlsx", *one)
@@ -71,7 +71,7 @@ def test_wrong_names_of_files(tmp_path):
         write_embeddings(tmp_path / "d.csv", *one)
 
 
-def test_what_h5ad_needs_is_said(tmp_path, monkeypatch):
+def test_h5ad_without_anndata_names_the_package_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "anndata", None)
     with pytest.raises(InputError, match=r"pip install 'girl\[anndata\]'"):
         write_embeddings(tmp_path / "e.h5ad", pl.Series("id", [1]), np.zeros((1, 1), np.float32))

@@ -16,7 +16,7 @@ from girl.errors import InputError
 from girl.tables.graph_files import feature_column, networkx_tables, open_graph_file
 
 
-def test_a_sparse_matrix(tmp_path):
+def test_a_sparse_matrix_gives_edges_and_nodes(tmp_path):
     matrix = scipy.sparse.csr_matrix(np.array([[0, 2, 0], [2, 0, 0], [0, 0, 0]]))
     scipy.sparse.save_npz(tmp_path / "a.npz", matrix)
     assert open_graph_file(tmp_path / "a.npz").edges.read().rows() == [(0, 1, 2.0)]
@@ -25,7 +25,7 @@ def test_a_sparse_matrix(tmp_path):
     assert file.nodes[0].read().rows() == [(0,), (1,), (2,)]
 
 
-def test_a_torch_geometric_data(tmp_path):
+def test_a_torch_geometric_data_gives_edges_features_and_labels(tmp_path):
     x = torch.zeros(4, 10)
     x[0, 3] = x[0, 7] = x[2, 7] = 1
     edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -70,7 +70,7 @@ def test_no_code_in_a_file_is_run(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["k.graphml", "k.gml", "k.graphml.gz", "k.gml.gz"])
-def test_networkx_formats_bring_their_nodes(tmp_path, name):
+def test_networkx_formats_give_edges_and_node_attributes(tmp_path, name):
     graph = nx.DiGraph()
     graph.add_node("a", age=3, label="A")
     graph.add_node("b", age=5, label="B")
@@ -87,7 +87,7 @@ def test_networkx_formats_bring_their_nodes(tmp_path, name):
     assert file.directed
 
 
-def test_attributes_of_any_kind_from_networkx():
+def test_networkx_attributes_of_any_type_become_columns():
     graph = nx.MultiGraph()
     graph.add_node(1, id="x", kind={"a"})
     graph.add_node("two", mixed=3)
@@ -112,7 +112,7 @@ def test_attributes_of_any_kind_from_networkx():
         ("a.csv", None, "no such file"),
     ],
 )
-def test_graph_files_that_are_none(tmp_path, name, content, words):
+def test_unreadable_graph_files_are_one_line_errors(tmp_path, name, content, words):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError) as caught:
@@ -122,7 +122,7 @@ def test_graph_files_that_are_none(tmp_path, name, content, words):
     assert "\n" not in str(caught.value)
 
 
-def test_matrices_and_data_of_wrong_shape(tmp_path):
+def test_matrices_and_data_of_wrong_shape_are_errors(tmp_path):
     scipy.sparse.save_npz(tmp_path / "a.npz", scipy.sparse.csr_matrix(np.ones((2, 3))))
     with pytest.raises(InputError, match="given a 2 × 3 matrix"):
         open_graph_file(tmp_path / "a.npz")
@@ -143,7 +143,7 @@ def test_matrices_and_data_of_wrong_shape(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["g.txt", "g.csv"])
-def test_letters_are_nodes_if_they_come_again(name, tmp_path):
+def test_a_first_line_is_an_edge_if_its_names_occur_again(name, tmp_path):
     sign = "," if name.endswith("csv") else " "
     (tmp_path / name).write_text("".join(f"{a}{sign}{b}\n" for a, b in ("ab", "bc", "ca", "dd")))
     file = open_graph_file(tmp_path / name)

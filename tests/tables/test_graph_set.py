@@ -30,20 +30,20 @@ MOLECULE = InputSettings(graph="molecule")
 
 def parts(graph: UserGraph) -> list[Data]:
     """Each graph of the set on its own."""
-    data, found = graph.data, []
+    data, graphs = graph.data, []
     for index in range(data.graphs):
         nodes = data.graph == index
         first, inside = int(nodes.nonzero()[0]), nodes[data.edge_index[0]]
         x = None if data.x is None else data.x[nodes]
-        found.append(Data(x=x, edge_index=data.edge_index[:, inside] - first, num_nodes=int(nodes.sum())))
-    return found
+        graphs.append(Data(x=x, edge_index=data.edge_index[:, inside] - first, num_nodes=int(nodes.sum())))
+    return graphs
 
 
 def shapes(graph: UserGraph) -> dict[object, tuple[int, int]]:
     return {name: (one.num_nodes, one.edge_index.shape[1]) for name, one in zip(graph.ids, parts(graph), strict=True)}
 
 
-def test_ids_repeat_where_both_tables_know_the_graph():
+def test_ids_may_repeat_if_both_tables_have_the_graph():
     graph = read_graph_set(EDGES, [NODES.drop("toxic")], settings=MOLECULE)
     assert graph.ids.name == "molecule"
     assert graph.is_set
@@ -58,7 +58,7 @@ def test_ids_repeat_where_both_tables_know_the_graph():
     assert "components" not in graph.counts
 
 
-def test_names_with_strokes_stay_apart():
+def test_graph_names_with_slashes_stay_distinct():
     edges = pl.DataFrame({"g": ["a/b", "a", "a\\", "a\\"], "u": ["c", "b/c", "/x", "x"], "v": ["d", "d", "d", "d"]})
     graph = read_graph_set(edges, settings=InputSettings(graph="g"))
     assert shapes(graph) == {"a/b": (2, 1), "a": (2, 1), "a\\": (3, 2)}
@@ -77,7 +77,7 @@ def test_a_table_of_graphs_gives_the_order_and_the_label():
         )
 
 
-def test_a_label_of_nodes_is_that_of_their_graph():
+def test_a_label_shared_by_all_nodes_is_the_label_of_their_graph():
     graph = read_graph_set(EDGES, [NODES], settings=InputSettings(graph="molecule", label="toxic"))
     assert graph.table.to_dict(as_series=False) == {
         "molecule": ["b", "a", "d", "c"],
@@ -96,7 +96,7 @@ def test_a_label_in_both_tables_is_never_a_feature():
     assert graph.encoder.columns == ["charge"]
 
 
-def test_ids_are_of_one_graph_each_where_only_nodes_know_it():
+def test_each_id_belongs_to_one_graph_if_only_nodes_have_the_column():
     edges = pl.DataFrame({"source": [1, 2, 4], "target": [2, 3, 5]})
     nodes = pl.DataFrame({"molecule": [7, 7, 7, 5, 5, 6], "id": [1, 2, 3, 4, 5, 6], "q": [1.0, 2, 3, 4, 5, 6]})
     graph = read_graph_set(edges, [nodes], settings=MOLECULE)
@@ -113,7 +113,7 @@ def test_ids_are_of_one_graph_each_where_only_nodes_know_it():
         read_graph_set(unknown, [nodes], settings=MOLECULE)
 
 
-def test_ids_are_of_one_graph_each_where_only_edges_know_it():
+def test_each_id_belongs_to_one_graph_if_only_edges_have_the_column():
     nodes = pl.DataFrame({"id": [1, 2, 3, 4], "q": [1.0, 2, 3, 4]})
     edges = pl.DataFrame({"molecule": ["x", "y"], "source": [3, 1], "target": [4, 2]})
     assert shapes(read_graph_set(edges, [nodes], settings=MOLECULE)) == {"x": (2, 1), "y": (2, 1)}
@@ -126,7 +126,7 @@ def test_ids_are_of_one_graph_each_where_only_edges_know_it():
         read_graph_set(edges, [pl.concat([nodes, pl.DataFrame({"id": [5], "q": [0.0]})])], settings=MOLECULE)
 
 
-def test_several_tables_of_nodes():
+def test_several_node_tables_are_joined():
     more = pl.DataFrame({"molecule": ["b", "a"], "id": [1, 2], "size": [3.0, 4.0]})
     graph = read_graph_set(EDGES, [NODES, more], settings=InputSettings(graph="molecule", label="toxic"))
     assert graph.encoder.columns == ["charge", "size"]
@@ -138,7 +138,7 @@ def test_several_tables_of_nodes():
         read_graph_set(edges, [one, two], settings=InputSettings(graph="g"))
 
 
-def test_names_of_nodes_within_their_graphs_are_no_features():
+def test_columns_that_name_the_nodes_of_each_graph_are_no_features():
     edges = pl.DataFrame({"g": ["a", "a", "b"], "u": [10, 11, 10], "v": [11, 12, 11]})
     nodes = pl.DataFrame(
         {
@@ -174,7 +174,7 @@ def test_directed_sets_keep_their_directions():
     assert shapes(graph) == {"b": (3, 4), "a": (2, 2), "c": (2, 2)}
 
 
-def test_edges_of_other_times_leave_their_graphs_out():
+def test_graphs_with_no_edge_in_the_period_are_left_out():
     edges = pl.DataFrame({"g": ["a", "b"], "u": [1, 1], "v": [2, 2], "time": [1, 5]})
     graph = read_graph_set(edges, settings=InputSettings(graph="g", since="3"))
     assert graph.ids.to_list() == ["b"]
@@ -197,13 +197,13 @@ def test_edges_of_other_times_leave_their_graphs_out():
         ({"nodes": [NODES.with_columns(charge=pl.Series(["1", "2", "3", "x", "5", "6"]))]}, "row 4, column 'charge'"),
     ],
 )
-def test_mistakes_are_named(change, message):
+def test_errors_name_file_and_problem(change, message):
     given = {"edges": EDGES, "nodes": [NODES], "graphs": GRAPHS, "settings": MOLECULE} | change
     with pytest.raises(InputError, match=message):
         read_graph_set(**given)
 
 
-def test_a_label_without_a_table():
+def test_a_label_needs_a_table():
     with pytest.raises(InputError, match="--label: given 'y', but there is no table of graphs or nodes"):
         read_graph_set(EDGES, settings=InputSettings(graph="molecule", label="y"))
 
@@ -215,18 +215,18 @@ def test_every_file_is_a_graph(kind, tmp_path):
     assert shapes(graph) == {name: (len(SET[name]), SET[name].number_of_edges()) for name in sorted(SET)}
     assert graph.ids.to_list() == sorted(SET)
     assert graph.counts["folder"] == str(tmp_path / "set")
-    known = {"graphml": ["atom", "charge"], "gml": ["atom", "charge"], "pt": ["x"]}.get(kind)
-    assert (graph.encoder and graph.encoder.columns) == known
+    columns = {"graphml": ["atom", "charge"], "gml": ["atom", "charge"], "pt": ["x"]}.get(kind)
+    assert (graph.encoder and graph.encoder.columns) == columns
     named = "The column 'label' is left out: it names the nodes of each graph; --columns with its name uses it."
     assert (named in graph.notes) == (kind == "gml")
 
 
-def test_a_graphs_own_label_is_in_its_file(tmp_path):
+def test_a_label_of_a_graph_is_read_from_its_file(tmp_path):
     graph = read_graph_set(write(SET, tmp_path / "set", "pt"), settings=InputSettings(label="y"))
     assert graph.table["y"].to_list() == [SET[name].number_of_edges() % 2 for name in sorted(SET)]
 
 
-def test_nodes_of_a_folder_in_a_table(tmp_path):
+def test_a_node_table_names_the_files_of_a_folder(tmp_path):
     folder = write(SET, tmp_path / "set", "csv")
     tables(SET)[1].rename({"graph": "file"}).write_csv(tmp_path / "nodes.csv")
     graph = read_graph_set(folder, [tmp_path / "nodes.csv"], settings=InputSettings(graph="file"))
@@ -241,7 +241,7 @@ def test_nodes_of_a_folder_in_a_table(tmp_path):
         read_graph_set(folder, [tmp_path / "nodes.csv"], settings=InputSettings(graph="file"))
 
 
-def test_a_graph_that_no_table_says_anything_about(tmp_path):
+def test_a_graph_without_edges_or_rows_in_the_node_table_is_an_error(tmp_path):
     folder = write(SET, tmp_path / "set", "graphml")
     nx.write_graphml(nx.empty_graph(3), folder / "z.graphml")
     tables(SET)[1].write_csv(tmp_path / "nodes.csv")
@@ -266,10 +266,10 @@ def test_a_table_a_folder_and_a_list_of_graphs_are_the_same(seeds, kind, ending,
     folder = write(graphs, here / "set", kind)
     for frame, name in zip(tables(graphs), ("edges", "nodes"), strict=True):
         (frame.write_csv if ending == ".csv" else frame.write_parquet)(here / f"{name}{ending}")
-    small = {"hidden": 4, "epochs": 2, "rank": 8, "target_rank": 2, "per_batch": 3}
+    small = {"hidden": 4, "epochs": 2, "rank": 8, "target_rank": 2, "batch_size": 3}
     options = {"options": small, "structure": "roles"}
     one = girl.embed(folder, settings=InputSettings(ignore=("label",) if kind == "gml" else ()), **options)
     two = girl.embed(here / f"edges{ending}", here / f"nodes{ending}", settings=InputSettings(graph="graph"), **options)
     assert one.ids.to_list() == two.ids.to_list() == sorted(graphs)
     np.testing.assert_array_equal(one.vectors, two.vectors)
-    np.testing.assert_array_equal(girl.GIRL(options=small).fit_transform(parts(one.graph)), one.vectors)
+    np.testing.assert_array_equal(girl.GIRL(**small).fit_transform(parts(one.graph)), one.vectors)

@@ -34,13 +34,13 @@ def test_every_format_gives_the_same_numbers(tmp_path, suffix):
     np.testing.assert_array_equal(read_matrix(write(tmp_path / f"m{suffix}")), VALUES)
 
 
-def test_columns_by_name_and_a_file_without_a_header(tmp_path):
+def test_columns_are_chosen_by_name_and_a_header_is_optional(tmp_path):
     np.testing.assert_array_equal(read_matrix(write(tmp_path / "m.csv"), ["b"]), VALUES[:, 1:])
     (tmp_path / "bare.csv").write_text("1,2\n3,4\n")
     np.testing.assert_array_equal(read_matrix(tmp_path / "bare.csv"), [[1, 2], [3, 4]])
 
 
-def test_vectors_booleans_and_whole_numbers(tmp_path):
+def test_vectors_booleans_and_integers_become_columns_of_numbers(tmp_path):
     np.save(tmp_path / "v.npy", np.array([1, 2, 3]))
     assert read_matrix(tmp_path / "v.npy").shape == (3, 1)
     (tmp_path / "b.csv").write_text("a,b\ntrue,1\nfalse,2\n")
@@ -65,7 +65,7 @@ def test_vectors_booleans_and_whole_numbers(tmp_path):
         ("bad.npy", "not an array", ("bad.npy", "cannot be read")),
     ],
 )
-def test_mistakes_are_named(tmp_path, name, content, words):
+def test_errors_name_file_and_problem(tmp_path, name, content, words):
     path = tmp_path / name
     if content is not None:
         path.write_text(content)
@@ -75,7 +75,7 @@ def test_mistakes_are_named(tmp_path, name, content, words):
         assert word in str(caught.value)
 
 
-def test_unknown_and_impossible_columns(tmp_path):
+def test_missing_columns_and_files_without_names_are_errors(tmp_path):
     with pytest.raises(InputError, match="no column 'z'.*a, b"):
         read_matrix(write(tmp_path / "m.csv"), ["z"])
     with pytest.raises(InputError, match="no column names"):

@@ -35,8 +35,8 @@ def test_positions_lead_back_to_the_ids(pairs, text, left_out):
     listed = ends[left_out:]
     tables = [table_of(id=listed)] if listed else []
     nodes = match_nodes(tables, edges_of(pairs))
-    found = [(nodes.ids[int(a)], nodes.ids[int(b)]) for a, b in zip(nodes.source, nodes.target, strict=True)]
-    assert found == pairs
+    named = [(nodes.ids[int(a)], nodes.ids[int(b)]) for a, b in zip(nodes.source, nodes.target, strict=True)]
+    assert named == pairs
     assert nodes.ids.to_list() == listed + ends[: len(ends) - len(listed)]
 
 

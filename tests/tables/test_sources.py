@@ -56,7 +56,7 @@ def test_a_folder_is_stacked_in_the_order_of_names(tmp_path):
     assert open_folder(tmp_path / "set", read_nodes=False).nodes == ()
 
 
-def test_files_of_numbers_need_not_agree_in_what_they_leave_out(tmp_path):
+def test_numeric_files_may_lack_weights_and_edges(tmp_path):
     """A matrix of ones has no column of weights, and a graph without edges no attributes of edges."""
     folder = tmp_path / "set"
     folder.mkdir()
@@ -71,7 +71,7 @@ def test_files_of_numbers_need_not_agree_in_what_they_leave_out(tmp_path):
     assert any("This holds for 2 of 3 files." in note for note in graph.notes)
 
 
-def test_sparse_and_dense_matrices_are_read_alike(tmp_path):
+def test_sparse_and_dense_features_are_stacked(tmp_path):
     folder = tmp_path / "set"
     folder.mkdir()
     edges = torch.tensor([[0], [1]])
@@ -105,14 +105,14 @@ def test_other_files_are_left_out_and_counted(tmp_path):
         ("z.gml", "graph [ ]", r"z\.gml: holds a graph without nodes"),
     ],
 )
-def test_the_file_at_fault_is_named(name, text, message, tmp_path):
+def test_errors_in_a_folder_name_the_file(name, text, message, tmp_path):
     folder = write(SET, tmp_path / "set", "csv")
     (folder / name).write_text(text)
     with pytest.raises(InputError, match=message):
         read_graph_set(folder)
 
 
-def test_columns_of_nodes_must_agree(tmp_path):
+def test_all_files_of_a_folder_need_the_same_node_columns(tmp_path):
     folder = write(SET, tmp_path / "set", "graphml")
     bare = nx.path_graph(3)
     nx.set_node_attributes(bare, "C", "atom")
@@ -125,12 +125,12 @@ def test_columns_of_nodes_must_agree(tmp_path):
         read_graph_set(folder)
 
 
-def test_graphs_without_any_edge(tmp_path):
+def test_a_folder_of_graphs_without_edges_is_an_error(tmp_path):
     write({"a": nx.empty_graph(2), "b": nx.empty_graph(3)}, tmp_path / "set", "graphml")
     with pytest.raises(InputError, match="set: none of its graphs has an edge"):
         read_graph_set(tmp_path / "set")
 
 
-def test_an_empty_folder(tmp_path):
+def test_an_empty_folder_is_an_error(tmp_path):
     with pytest.raises(InputError, match="holds no file of a graph"):
         read_graph_set(tmp_path)

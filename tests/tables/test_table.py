@@ -63,5 +63,5 @@ def test_a_graph_column_is_moved_out_of_the_columns():
 
 
 def test_a_cell_error_gets_the_tables_name_and_line():
-    error = table_of(FRAME).located(CellError(1, "age", "is odd"), "; mend it")
-    assert str(error) == "t: row 2, column 'age': is odd; mend it"
+    error = table_of(FRAME).located(CellError(1, "age", "is odd"), "; fix it")
+    assert str(error) == "t: row 2, column 'age': is odd; fix it"

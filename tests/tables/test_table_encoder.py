@@ -30,23 +30,23 @@ def fitted(table: pl.DataFrame, **choices) -> tuple[TableEncoder, dict[str, np.n
     return encoder, dict(zip(names, dense(x).T / encoder.scale, strict=True))
 
 
-def test_numbers_have_mean_0_and_spread_1_and_a_missing_one_is_the_mean():
+def test_numbers_have_mean_0_and_std_1_and_missing_ones_become_the_mean():
     table = pl.DataFrame({"age": [1.0, 2.0, float("nan"), float("inf"), None, 6.0]})
     _, x = fitted(table)
-    known = x["age"][[0, 1, 5]]
-    assert abs(known.mean()) < 1e-6
-    assert abs(known.std() - 1) < 1e-6
+    present = x["age"][[0, 1, 5]]
+    assert abs(present.mean()) < 1e-6
+    assert abs(present.std() - 1) < 1e-6
     np.testing.assert_array_equal(x["age"][2:5], 0)
     np.testing.assert_array_equal(x["age missing"], [0, 0, 1, 1, 1, 0])
 
 
-def test_huge_and_close_numbers():
+def test_huge_and_close_numbers_are_standardized():
     _, x = fitted(pl.DataFrame({"huge": [1e308, -1e308, 1e308, 0.0], "close": [1.6e9, 1.6e9 + 1, 1.6e9 + 2, 1.6e9]}))
     assert np.isfinite(x["huge"]).all()
     np.testing.assert_allclose([x["huge"].std(), x["close"].std()], 1, rtol=1e-4)
 
 
-def test_what_says_nothing_is_left_out_with_the_reason():
+def test_columns_without_information_are_skipped_with_a_reason():
     table = pl.DataFrame(
         {
             "user_id": [5, 6, 7, 8],
@@ -58,7 +58,7 @@ def test_what_says_nothing_is_left_out_with_the_reason():
             "essay": ["it was a dark night", "it was a dark night", "so say we all of us", "so say we all of us"],
             "lists": pl.Series([[], [], [], []], dtype=pl.List(pl.Int64)),
             "struct": [{"a": 1}] * 4,
-            "day": [date(2020, 1, 1)] * 4,
+            "date": [date(2020, 1, 1)] * 4,
             "age": [1, 2, 3, 4],
         }
     )
@@ -66,7 +66,7 @@ def test_what_says_nothing_is_left_out_with_the_reason():
     assert encoder.columns == ["age"]
     reasons = encoder.skipped
     assert "id" in reasons["user_id"]
-    assert all("same for all" in reasons[name] for name in ("constant", "yes", "same", "day"))
+    assert all("same for all" in reasons[name] for name in ("constant", "yes", "same", "date"))
     assert all("--text" in reasons[name] for name in ("name", "essay"))
     assert reasons["empty"] == "empty"
     assert "empty" in reasons["lists"]
@@ -74,13 +74,13 @@ def test_what_says_nothing_is_left_out_with_the_reason():
     assert fit(table, columns=["user_id"]).columns == ["user_id", "age"]
 
 
-def test_a_constant_with_gaps_keeps_the_gaps():
+def test_a_constant_with_missing_values_keeps_the_flag():
     _, x = fitted(pl.DataFrame({"score": [5, None, 5]}))
     assert list(x) == ["score missing"]
     np.testing.assert_array_equal(x["score missing"], [0, 1, 0])
 
 
-def test_booleans_and_categories():
+def test_booleans_are_0_and_1_and_categories_one_hot():
     table = pl.DataFrame({"on": [True, False, None, True], "city": ["B", " A", None, "A"]})
     _, x = fitted(table)
     np.testing.assert_array_equal(x["on"], [1, 0, 0, 1])
@@ -90,7 +90,7 @@ def test_booleans_and_categories():
     np.testing.assert_array_equal(x["city missing"], [0, 0, 1, 0])
 
 
-def test_rare_levels_are_pooled_and_so_is_what_was_never_seen():
+def test_rare_and_unseen_levels_share_one_feature():
     levels = [f"l{k}" for k in range(150) for _ in range(3)] + ["once"]
     encoder = fit(pl.DataFrame({"c": levels}))
     assert len(encoder.feature_names) == 101
@@ -99,7 +99,7 @@ def test_rare_levels_are_pooled_and_so_is_what_was_never_seen():
     assert x[0, 100] == x[1, 100] != 0
 
 
-def test_dates_as_dates_and_as_text():
+def test_dates_and_dates_as_text_give_the_same_features():
     days = [date(2020, 1, 5), date(2020, 7, 6), date(2021, 1, 7), None]
     _, x = fitted(pl.DataFrame({"d": days}))
     assert {"d", "d sine of year", "d cosine of week", "d missing"} <= set(x)
@@ -113,7 +113,7 @@ def test_dates_as_dates_and_as_text():
     np.testing.assert_allclose(x["t sine of day"], [0, 1, 0], atol=1e-6)
 
 
-def test_lists_are_sparse_bags_of_one_length():
+def test_rows_of_lists_have_one_norm():
     lists = [[3, 17, 90], [17], [], None]
     for column in (lists, ["[3, 17, 90]", "[17]", " [] ", None]):
         _, x = fitted(pl.DataFrame({"f": column}))
@@ -124,7 +124,7 @@ def test_lists_are_sparse_bags_of_one_length():
         np.testing.assert_array_equal(x["f missing"], [0, 0, 0, 1])
 
 
-def test_lists_of_names_and_of_pairs():
+def test_lists_may_hold_names_or_pairs():
     _, x = fitted(pl.DataFrame({"f": [["b", "a"], ["a"]]}))
     assert list(x) == ["f a", "f b"]
     _, quoted = fitted(pl.DataFrame({"f": ['["b", "a"]', '["a"]']}))
@@ -134,7 +134,7 @@ def test_lists_of_names_and_of_pairs():
     np.testing.assert_allclose(x["f 0"] / x["f 5"], [0.75, 0], rtol=1e-6)
 
 
-def test_a_wide_bag_is_never_dense():
+def test_a_wide_bag_stays_sparse():
     """100 000 nodes and 100 000 features would be 40 GB."""
     n = 100_000
     lists = pl.DataFrame({"row": np.repeat(np.arange(n), 2), "f": np.arange(2 * n) % n}).group_by(
@@ -147,7 +147,7 @@ def test_a_wide_bag_is_never_dense():
     assert x.nnz <= 3 * n + 5
 
 
-def test_vectors():
+def test_vectors_are_standardized_by_position():
     values = np.random.default_rng(0).normal(3, 2, (20, 3))
     values[:, 1] = 7
     for column in (pl.Series("v", values), pl.Series("v", values.tolist()), pl.Series("v", map(str, values.tolist()))):
@@ -158,7 +158,7 @@ def test_vectors():
         fit(pl.DataFrame({"v": [[1.5, 2], [3.5], [1.0, 2.0]]}))
 
 
-def test_words_are_used_when_asked_for():
+def test_words_of_text_columns_are_hashed():
     table = pl.DataFrame({"bio": ["graphs and kernels", "kernels", None]})
     x = fit(table, text=["bio"]).transform(table)[0]
     assert scipy.sparse.issparse(x)
@@ -168,7 +168,7 @@ def test_words_are_used_when_asked_for():
     assert shared.nnz == 1
 
 
-def test_nodes_without_a_row_are_zero_but_for_one_flag():
+def test_nodes_without_a_row_are_zero_except_for_one_flag():
     table = pl.DataFrame({"age": [1, 2, 3], "city": ["a", "a", None]})
     _, x = fitted(table, absent=2)
     for name, column in x.items():
@@ -186,12 +186,12 @@ def test_nodes_without_a_row_are_zero_but_for_one_flag():
         ),
     ],
 )
-def test_one_wrong_cell_is_named(cells, words):
+def test_a_wrong_cell_is_named(cells, words):
     with pytest.raises(InputError, match=words):
         fit(pl.DataFrame({"age": cells}))
 
 
-def test_lists_that_are_none_and_columns_that_changed_their_kind():
+def test_columns_of_another_kind_than_fitted_are_errors():
     with pytest.raises(InputError, match=r"row 2, column 'f': '\[3 4\]' is not a list such as \[3, 17\]"):
         fit(pl.DataFrame({"f": ["[1, 2]", "[3 4]"]}))
     bag = fit(pl.DataFrame({"f": [[1, 2], [3]]}))
@@ -207,12 +207,12 @@ def test_lists_that_are_none_and_columns_that_changed_their_kind():
         vector.transform(pl.DataFrame({"f": [1, 2]}))[0]
 
 
-def test_usual_signs_for_nothing_are_gaps():
+def test_usual_signs_for_missing_values_are_flagged():
     _, x = fitted(pl.DataFrame({"age": ["1", "NA", "?", "", " n/a", "4"]}))
     np.testing.assert_array_equal(x["age missing"], [0, 1, 1, 1, 1, 0])
 
 
-def test_a_replay_wants_its_columns_and_passes_over_new_ones():
+def test_a_fitted_encoder_needs_its_columns_and_ignores_new_ones():
     encoder = fit(pl.DataFrame({"age": [1, 2], "size": [2, 1], "name": ["a", "b"]}))
     with pytest.raises(InputError, match="lacks the columns 'age', 'size', which the model was trained with"):
         encoder.transform(pl.DataFrame({"name": ["a"]}))[0]
@@ -222,7 +222,7 @@ def test_a_replay_wants_its_columns_and_passes_over_new_ones():
 
 
 @pytest.mark.parametrize("value", [{}, {"format": 99}, {"format": 2}, {"format": 2, "encoders": [{"kind": "no"}]}])
-def test_a_foreign_or_damaged_encoder_is_refused(value):
+def test_a_saved_encoder_of_another_format_or_damaged_is_an_error(value):
     with pytest.raises(InputError, match="encoding: "):
         TableEncoder.from_dict(value)
 
@@ -231,10 +231,10 @@ ROWS = st.lists(
     st.fixed_dictionaries(
         {
             "number": st.none() | st.floats(-1e6, 1e6),
-            "whole": st.none() | st.integers(-1000, 1000),
-            "truth": st.none() | st.booleans(),
+            "integer": st.none() | st.integers(-1000, 1000),
+            "boolean": st.none() | st.booleans(),
             "level": st.none() | st.sampled_from("abcd"),
-            "day": st.none() | st.dates(date(1990, 1, 1), date(2030, 1, 1)),
+            "date": st.none() | st.dates(date(1990, 1, 1), date(2030, 1, 1)),
             "bag": st.none() | st.lists(st.integers(0, 30), max_size=5),
         }
     ),
@@ -243,17 +243,17 @@ ROWS = st.lists(
 )
 KINDS = {
     "number": pl.Float64,
-    "whole": pl.Int64,
-    "truth": pl.Boolean,
+    "integer": pl.Int64,
+    "boolean": pl.Boolean,
     "level": pl.String,
-    "day": pl.Date,
+    "date": pl.Date,
     "bag": pl.List(pl.Int64),
 }
 
 
 @settings(max_examples=25, deadline=None)
 @given(ROWS, st.integers(0, 3), st.randoms(use_true_random=False))
-def test_laws_of_an_encoder(rows, absent, random):
+def test_a_saved_encoder_gives_the_same_features_in_any_row_order(rows, absent, random):
     """Kept as JSON and replayed it gives the same; rows have length √d on average; order of rows is theirs alone."""
     table = pl.DataFrame(rows, schema=KINDS)
     encoder, x, missing = TableEncoder.fit_transform(table, absent=absent)

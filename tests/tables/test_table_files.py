@@ -71,14 +71,14 @@ def test_every_format_gives_the_same_table(tmp_path, name):
         ("late.jsonl", '{"a": 1}\n\n{"b": "x"}\n', ["a", "b"], [(1, None), (None, "x")]),
     ],
 )
-def test_many_ways_to_write_a_table(tmp_path, name, content, columns, rows):
+def test_text_and_json_variants_are_read(tmp_path, name, content, columns, rows):
     (tmp_path / name).write_text(content, newline="")
     table = open_table(tmp_path / name, usual={"fromnodeid", "source"})
     assert list(table.columns) == columns
     assert table.read().rows() == rows
 
 
-def test_ids_are_as_written(tmp_path):
+def test_ids_are_read_as_written(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,c\n007, 1,123456789012345678901\n8,2,5\n")
     table = open_table(tmp_path / "t.csv")
     assert table.ids("a").to_list() == ["007", "8"]
@@ -101,7 +101,7 @@ def test_ids_are_as_written(tmp_path):
         ("t.jsonl", '{"a": 1}\n\n{"a": 2}\n', [1, 3]),
     ],
 )
-def test_lines_are_those_of_an_editor(tmp_path, name, content, lines):
+def test_line_numbers_are_those_of_an_editor(tmp_path, name, content, lines):
     (tmp_path / name).write_text(content)
     table = open_table(tmp_path / name)
     assert [table.line(row) for row in range(table.read().height)] == lines
@@ -133,7 +133,7 @@ def test_lines_are_those_of_an_editor(tmp_path, name, content, lines):
         ("t.json", b'{"7": [1], "7": [2]}', ("'7' occurs twice",)),
     ],
 )
-def test_mistakes_are_named_in_one_line(tmp_path, name, content, words):
+def test_errors_are_one_line_that_names_the_problem(tmp_path, name, content, words):
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
@@ -146,7 +146,7 @@ def test_mistakes_are_named_in_one_line(tmp_path, name, content, words):
         assert word in message
 
 
-def test_a_folder_a_near_name_and_a_table_without_rows(tmp_path):
+def test_folders_similar_names_and_empty_tables_are_errors(tmp_path):
     with pytest.raises(InputError, match="is a folder"):
         open_table(tmp_path)
     write(tmp_path / "nodes.csv")

@@ -68,6 +68,6 @@ def test_the_first_line_that_is_not_utf8_is_named(tmp_path):
         read_text(path, detect_format(path, ".csv"), ["a", "b"])
 
 
-def test_numbers_are_told_from_words():
+def test_numbers_are_distinguished_from_words():
     assert all(map(is_number, ("1", "-2.5", "1e9", " 3 ", "nan")))
     assert not any(map(is_number, ("", "x", "1,5", "0x10")))

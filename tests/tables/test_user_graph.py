@@ -45,7 +45,7 @@ def dense(x: torch.Tensor) -> np.ndarray:
     return (x.to_dense() if x.layout == torch.sparse_csr else x).numpy()
 
 
-def test_odd_input_is_handled_and_counted():
+def test_duplicates_loops_and_missing_nodes_are_counted():
     graph = read_graph(EDGES, NODES, InputSettings(label="label"))
     assert graph.ids.to_list() == [30, 10, 20, 40, 50, 77]
     assert named_edges(graph) == {(10, 20), (10, 30), (30, 40), (10, 77)}
@@ -77,7 +77,7 @@ def test_labels_are_never_features():
         read_graph(EDGES, NODES, InputSettings(label="label", columns=("label",)))
 
 
-def test_directed_edges_and_weights():
+def test_directed_edges_stay_directed_and_duplicate_weights_add_up():
     edges = EDGES.with_columns(weight=pl.Series([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]))
     graph = read_graph(edges, None, InputSettings(directed=True))
     assert named_edges(graph) == {(10, 20), (30, 10), (20, 10), (40, 30), (77, 10)}
@@ -90,7 +90,7 @@ def test_directed_edges_and_weights():
     assert read_graph(edges, None, InputSettings(ignore=("weight",))).data.edge_weight is None
 
 
-def test_columns_are_chosen_left_out_and_explained():
+def test_columns_are_selected_and_those_left_out_are_explained():
     nodes = NODES.with_columns(bio=pl.Series([f"likes many things {k}" for k in range(5)]))
     graph = read_graph(EDGES, nodes, InputSettings(columns=("age",)))
     assert graph.encoder.columns == ["age"]
@@ -102,7 +102,7 @@ def test_columns_are_chosen_left_out_and_explained():
     assert words.data.x.layout == torch.sparse_csr
 
 
-def test_without_features_there_are_none():
+def test_a_graph_without_columns_has_no_features():
     for nodes in (None, NODES.select("id")):
         graph = read_graph(EDGES, nodes)
         assert graph.data.x is None
@@ -111,7 +111,7 @@ def test_without_features_there_are_none():
         assert graph.table.height == len(graph.ids) == graph.data.num_nodes
 
 
-def test_ids_of_different_types_meet(tmp_path):
+def test_ids_of_different_types_are_matched(tmp_path):
     text = read_graph(EDGES.cast(pl.String), NODES)
     assert text.ids.equals(read_graph(EDGES, NODES).ids)
     text = read_graph(EDGES, NODES.with_columns(pl.col("id").cast(pl.String)))
@@ -126,7 +126,7 @@ def test_ids_of_different_types_meet(tmp_path):
     assert far.data.edge_index.tolist() == [[0, 1], [1, 2]]
 
 
-def test_the_id_column_is_found_by_what_it_holds():
+def test_the_id_column_is_found_by_its_content():
     nodes = pl.DataFrame({"id": [901, 902, 903], "views": [5, 5, 7], "new_id": [10, 20, 30]})
     graph = read_graph(EDGES, nodes)
     assert graph.ids.to_list()[:3] == [10, 20, 30]
@@ -137,7 +137,7 @@ def test_the_id_column_is_found_by_what_it_holds():
     assert read_graph(EDGES, both, InputSettings(id="rank")).ids.to_list()[:4] == [10, 20, 30, 40]
 
 
-def test_features_and_targets_in_two_files(tmp_path):
+def test_features_and_targets_in_two_files_are_joined(tmp_path):
     """As the MUSAE graphs of SNAP come."""
     edges, targets = files(tmp_path, "id_1,id_2\n0,1\n1,2\n3,0\n", "id,page,target\n2,x,tv\n0,y,tv\n1,z,news\n")
     (tmp_path / "features.json").write_text(json.dumps({"0": [3, 4], "1": [4], "3": [9]}))
@@ -155,7 +155,7 @@ def test_features_and_targets_in_two_files(tmp_path):
         read_graph(edges, [targets, tmp_path / "more.csv"])
 
 
-def test_a_replayed_encoding_gives_the_same_features_and_names_what_differs():
+def test_a_saved_encoder_gives_the_same_features_and_names_differences():
     graph = read_graph(EDGES, NODES, InputSettings(label="label"))
     encoder = TableEncoder.from_dict(json.loads(json.dumps(graph.encoder.to_dict())))
     again = read_graph(EDGES, NODES, InputSettings(label="label"), encoder)
@@ -189,7 +189,7 @@ def test_a_replayed_encoding_gives_the_same_features_and_names_what_differs():
         ("u,v\n", None, {}, ("edges.csv: holds a header and no rows",)),
     ],
 )  # fmt: skip
-def test_mistakes_name_file_row_column_and_remedy(tmp_path, edges, nodes, choices, words):
+def test_errors_name_file_row_column_and_remedy(tmp_path, edges, nodes, choices, words):
     with pytest.raises(InputError) as caught:
         read_graph(*files(tmp_path, edges, nodes), InputSettings(**choices))
     message = str(caught.value)
@@ -198,7 +198,7 @@ def test_mistakes_name_file_row_column_and_remedy(tmp_path, edges, nodes, choice
         assert word in message
 
 
-def test_strict_counts_rows_of_the_file_also_when_times_leave_some_out(tmp_path):
+def test_strict_errors_name_the_row_of_the_file_when_times_select_edges(tmp_path):
     paths = files(tmp_path, "u,v,time\n9,1,1\n1,2,5\n2,9,6\n", "id\n1\n2\n")
     with pytest.raises(InputError, match="row 4, column 'v': the node 9 is not in"):
         read_graph(*paths, InputSettings(strict=True, since="2"))
@@ -216,8 +216,8 @@ def test_every_format_of_edges_gives_the_same_graph(tmp_path):
     proper.write_parquet(tmp_path / "e.parquet")
     nx.write_graphml(graph, tmp_path / "e.graphml")
     for name in ("e.csv", "e.tsv", "e.txt", "e.jsonl", "e.parquet", "e.graphml"):
-        found = named_edges(read_graph(tmp_path / name))
-        assert {tuple(sorted(map(int, pair))) for pair in found} == reference, name
+        pairs = named_edges(read_graph(tmp_path / name))
+        assert {tuple(sorted(map(int, pair))) for pair in pairs} == reference, name
     places = {10: 0, 20: 1, 30: 2, 40: 3, 77: 4}
     ends = np.array([[places[a], places[b]] for a, b in EDGES.rows()]).T
     renamed = {tuple(sorted((places[a], places[b]))) for a, b in reference}
@@ -226,18 +226,18 @@ def test_every_format_of_edges_gives_the_same_graph(tmp_path):
     torch.save(Data(edge_index=torch.from_numpy(ends), num_nodes=6), tmp_path / "e.pt")
     nx.write_gml(nx.Graph(list(map(tuple, ends.T.tolist()))), tmp_path / "e.gml")
     for name in ("e.npz", "e.pt"):
-        found = read_graph(tmp_path / name)
-        assert named_edges(found) == renamed
-        assert found.counts["isolated nodes"] == 1
+        read = read_graph(tmp_path / name)
+        assert named_edges(read) == renamed
+        assert read.counts["isolated nodes"] == 1
     assert read_graph(tmp_path / "e.gml").counts["edges"] == 4
 
 
 def test_attributes_in_a_graph_file_are_features_unless_a_table_is_given(tmp_path):
     graph = nx.karate_club_graph()
     nx.write_graphml(graph.to_directed(), tmp_path / "k.graphml")
-    found = read_graph(tmp_path / "k.graphml", None, InputSettings(label="club"))
-    assert found.counts["edges"] == 78
-    assert any("--directed" in note for note in found.notes)
+    directed = read_graph(tmp_path / "k.graphml", None, InputSettings(label="club"))
+    assert directed.counts["edges"] == 78
+    assert any("--directed" in note for note in directed.notes)
     pl.DataFrame({"id": range(34), "age": range(34)}).write_csv(tmp_path / "n.csv")
     other = read_graph(tmp_path / "k.graphml", tmp_path / "n.csv")
     assert other.encoder.columns == ["age"]
@@ -247,7 +247,7 @@ def test_attributes_in_a_graph_file_are_features_unless_a_table_is_given(tmp_pat
     assert memory.table["club"].to_list() == [club for _, club in graph.nodes(data="club")]
 
 
-def test_labels_of_a_torch_geometric_file_are_kept_out_of_the_features(tmp_path):
+def test_labels_of_a_torch_geometric_file_are_no_features(tmp_path):
     edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     torch.save(Data(x=torch.rand(3, 4), edge_index=edge_index, y=torch.tensor([0, 1, 0])), tmp_path / "d.pt")
     graph = read_graph(tmp_path / "d.pt")
@@ -260,18 +260,18 @@ def test_labels_of_a_torch_geometric_file_are_kept_out_of_the_features(tmp_path)
 @given(st.lists(st.sampled_from([*'12ab,,\n\n\t "#[]{}:', "id", "source,target\n", "-1", "[1, 2]"]), max_size=30))
 @example(['[1, 2]"source,target\n[1, 2]'])
 @example(['[1, 2]source,target\n[1, 2]"source,target\n[1, 2]'])
-def test_rubbish_is_a_graph_or_a_line_that_says_why_not(tmp_path_factory, parts):
+def test_random_text_is_a_graph_or_a_one_line_error(tmp_path_factory, parts):
     folder = tmp_path_factory.mktemp("rubbish")
     for suffix in (".csv", ".txt", ".jsonl", ".json"):
         path = folder / f"r{suffix}"
         path.write_text("".join(parts))
         for edges, nodes in ((path, None), (_proper(folder), path)):
-            said = ""
+            message = ""
             try:
                 read_graph(edges, nodes)
             except InputError as error:
-                said = str(error)
-            assert "\n" not in said
+                message = str(error)
+            assert "\n" not in message
 
 
 def _proper(folder: Path) -> Path:
@@ -284,7 +284,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=1, ma
 
 @settings(max_examples=25, deadline=None)
 @given(PAIRS, st.randoms(use_true_random=False))
-def test_laws_of_reading(pairs, random):
+def test_row_order_duplicates_and_names_do_not_change_the_graph(pairs, random):
     """Order of rows is the order of nodes and nothing else; doubled edges are only counted; names are only names."""
     edges = pl.DataFrame(pairs, schema=["source", "target"], orient="row")
     ends = sorted({end for pair in pairs for end in pair})

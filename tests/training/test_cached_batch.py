@@ -31,7 +31,7 @@ def graph(sparse=False, weighted=False):
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
 def test_a_cached_batch_equals_a_new_one(tmp_path, monkeypatch, sparse, weighted, directed):
-    data, settings = graph(sparse, weighted), EncoderSettings(normalise="zscore", directed=directed)
+    data, settings = graph(sparse, weighted), EncoderSettings(normalize="zscore", directed=directed)
     expected = make_batch(data, settings)
     nodes = torch.arange(0, 40, 3)
     part = induced_batch(expected, nodes)
@@ -51,7 +51,7 @@ def test_another_graph_or_setting_is_another_file(tmp_path):
     cached_batch(data, EncoderSettings())
     cached_batch(data, EncoderSettings(hidden=7))  # does not change the batch
     assert len(list((tmp_path / "batches").iterdir())) == 1
-    cached_batch(data, EncoderSettings(normalise="none"))
+    cached_batch(data, EncoderSettings(normalize="none"))
     cached_batch(data, EncoderSettings(directed=True))
     data.x[0, 0] += 1
     cached_batch(data, EncoderSettings())

@@ -11,7 +11,7 @@ from girl.errors import InputError
 from girl.graph.partition import partition
 from girl.graph.union import disjoint_union
 from girl.nn.convolutions import CONVS
-from girl.nn.encoder import shared
+from girl.nn.encoder import shared_encoders
 from girl.training.batch import make_batch
 from girl.training.context import Context
 from girl.training.distributed import SINGLE_PROCESS, Distributed, connect
@@ -49,7 +49,7 @@ class StoppedError(Exception):
 
 def learned(processes, folder=None, stop=0, **values):
     """What GIRL learns from the set of graphs; interrupted after ``stop`` epochs, if they are any."""
-    train = {"epochs": 4, "per_batch": 4, "lr": 1e-2, "save_every": 1}
+    train = {"epochs": 4, "batch_size": 4, "lr": 1e-2, "save_every": 1}
     recipe = Recipe().with_values({**QUIET, "keep": 0.0, **train, **values})
     whole = make_batch(disjoint_union(graphs()), recipe.encoder)
 
@@ -80,9 +80,9 @@ def components(count=8, nodes=24):
 def taught(processes):
     """What a deep classifier learns, with KR on its layers."""
     data, labels = components()
-    settings = {"depth": 4, "hidden": 8, "dropout": 0.0, "rank": 16, "epochs": 3, "clusters": 8, "per_batch": 4}
+    settings = {"depth": 4, "hidden": 8, "dropout": 0.0, "rank": 16, "epochs": 3, "clusters": 8, "batch_size": 4}
     recipe = SupervisedRecipe().with_values(settings)
-    whole = make_batch(data, Recipe().with_values({"normalise": "none"}).encoder)
+    whole = make_batch(data, Recipe().with_values({"normalize": "none"}).encoder)
     of = (torch.arange(whole.num_nodes) // 24).tolist()
     assert len(set(zip(of, partition(whole.graph, 8, 0).tolist(), strict=True))) == 8  # METIS finds them
     run = train_classifier(whole, labels, recipe, Context(distributed=processes))
@@ -100,7 +100,7 @@ def embedded(processes):
             method = untrained_method(5, recipe)
             alone = method.finish(whole)
             again = untrained_method(5, recipe)
-            with shared(again, processes.ranks):
+            with shared_encoders(again, processes.ranks):
                 together = again.finish(whole)
             assert torch.equal(again.embed(whole), alone)  # the same scales, and by itself again
             found[conv, keep] = float((together - alone).abs().max())
@@ -108,7 +108,7 @@ def embedded(processes):
 
 
 #: Nothing is drawn for these but the frequencies of the kernel.
-FIXED = {"targets": ("input", "mean"), "at": "every", "rank": 8}
+FIXED = {"targets": ("input", "mean"), "loss_at": "every", "rank": 8}
 
 #: What each process draws for itself.
 LOUD = {"dropout": 0.5, "rows": 40, "targets": ("features", "walk")}
@@ -181,7 +181,7 @@ class Two(Distributed):
     ("values", "message"),
     [
         ({"clusters": 0}, "clusters: given 0, so the full graph is one batch, with 2 processes"),
-        ({"clusters": 4, "per_batch": 1}, "per_batch: given 1 with 2 processes, expected at least 2"),
+        ({"clusters": 4, "batch_size": 1}, "batch_size: given 1 with 2 processes, expected at least 2"),
     ],
 )
 def test_batches_that_cannot_be_shared_are_refused(values, message):

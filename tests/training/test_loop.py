@@ -72,7 +72,7 @@ def test_resumed_equals_uninterrupted_with_either_optimizer(tmp_path, optimizer)
 @pytest.mark.parametrize("schedule", ["constant", "cosine", "plateau"])
 @pytest.mark.parametrize("clusters", [0, 6])
 def test_resumed_equals_uninterrupted(tmp_path, schedule, clusters):
-    settings = {"schedule": schedule, "clusters": clusters, "per_batch": 2}
+    settings = {"schedule": schedule, "clusters": clusters, "batch_size": 2}
     straight, expected = train(epochs=8, **settings)
     # A cosine's rate depends on the last epoch: the interruption must come from outside, not from fewer epochs.
     made = method()
@@ -111,10 +111,10 @@ def test_no_epochs_leave_the_encoder_untrained():
 
 
 def test_it_stops_when_nothing_moves(tmp_path):
-    made, history = train(tmp_path, epochs=60, lr=1e-9, patience=5, progress=0.1)
+    made, history = train(tmp_path, epochs=60, lr=1e-9, patience=5, tol=0.1)
     assert len(history.epochs) < 60
     assert "no improvement" in history.stopped
-    again, repeated = train(tmp_path, epochs=60, lr=1e-9, patience=5, progress=0.1)
+    again, repeated = train(tmp_path, epochs=60, lr=1e-9, patience=5, tol=0.1)
     assert same(made, again)
     assert len(repeated.epochs) == len(history.epochs)
 
@@ -215,7 +215,7 @@ def test_killed_at_any_moment_and_resumed_ends_in_the_same_bits(tmp_path):
     assert all(torch.equal(value, found[name]) for name, value in straight.state_dict().items())
 
 
-@pytest.mark.parametrize("wrong", [{"epochs": -1}, {"lr": 0.0}, {"schedule": "cosin"}, {"per_batch": 0}])
+@pytest.mark.parametrize("wrong", [{"epochs": -1}, {"lr": 0.0}, {"schedule": "cosin"}, {"batch_size": 0}])
 def test_wrong_settings_are_named(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         TrainSettings(**wrong)
@@ -236,17 +236,17 @@ def test_the_rate_rises_at_first(schedule):
 
 
 def test_a_limit_of_time_ends_training_after_an_epoch():
-    _, history = train(epochs=50, limit=1e-6)
+    _, history = train(epochs=50, time_limit=1e-6)
     assert len(history.epochs) == 1
     assert history.stopped == "the time limit of 1e-06 s was reached"
-    _, history = train(epochs=1, limit=1e-6)
+    _, history = train(epochs=1, time_limit=1e-6)
     assert not history.stopped
 
 
 def test_schedules_are_run_through_within_the_time():
     made, told = method(), []
     trainer = TrainingState(
-        made, TrainSettings(epochs=1000, lr=0.5, warmup=100, schedule="cosine", limit=10), Context()
+        made, TrainSettings(epochs=1000, lr=0.5, warmup=100, schedule="cosine", time_limit=10), Context()
     )
     made.after_step = lambda share: told.append((share, trainer.optimizer.param_groups[0]["lr"]))
     made.prepare(whole(), torch.Generator().manual_seed(0))

@@ -9,7 +9,7 @@ import torch
 from torch_geometric.data import Data
 
 from girl.errors import InputError
-from girl.lab.memory import apart, forget_peak, peak, resident
+from girl.lab.peak_memory import in_fresh_process, peak_bytes, reset_peak, resident_bytes
 from girl.training import memory as forecast
 from girl.training.batch import make_batch
 from girl.training.context import Context
@@ -44,13 +44,13 @@ def measured(shape, method, values):
         whole = make_batch(data, recipe.encoder)
         told = forecast.peak(untrained_method(shape[1], recipe), whole, recipe.train)
     del data
-    assert forget_peak()
-    before = resident()
+    assert reset_peak()
+    before = resident_bytes()
     if method == "classifier":
         train_classifier(whole, labels, recipe)
     else:
         pretrain(whole, recipe)
-    return told, peak() - before
+    return told, peak_bytes() - before
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def measured(shape, method, values):
     ],
 )
 def test_the_forecast_is_near_what_it_takes(shape, method, values):
-    told, took = apart(measured, shape, method, values)
+    told, took = in_fresh_process(measured, shape, method, values)
     assert 0.5 < told / took < 2
 
 
@@ -78,10 +78,10 @@ def large(monkeypatch):
 
 def test_what_does_not_fit_is_refused_with_a_remedy_that_works(large):
     method, whole, settings = large
-    with pytest.raises(InputError, match=r"0\.5 GB are free.*--clusters \d+ --per-batch 1") as complaint:
+    with pytest.raises(InputError, match=r"0\.5 GB are free.*--clusters \d+ --batch-size 1") as complaint:
         forecast.check_memory(method, whole, settings)
     clusters = int(str(complaint.value).split("--clusters ")[1].split()[0])
-    forecast.check_memory(method, whole, replace(settings, clusters=clusters, per_batch=1))
+    forecast.check_memory(method, whole, replace(settings, clusters=clusters, batch_size=1))
 
 
 def test_the_first_process_of_a_run_is_not_started(large, tmp_path):

@@ -1,29 +1,31 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 
 import pytest
 
 from girl.errors import InputError
 from girl.lab.nodes import PROTOCOLS
-from girl.training.recipe import Recipe, find_recipe, read_recipe, shipped, tuned_recipe
+from girl.training.recipe import Recipe, tuned_recipe
+from girl.training.state import TrainSettings
 
 
 @pytest.mark.parametrize("name", ["a.toml", "a.yaml", "a.json"])
 def test_a_file_says_what_differs_from_the_default(tmp_path, name):
     text = {
-        "a.toml": '[encoder]\nconv = "sage"\n[method]\ntargets = ["input", "neighbour"]\n[train]\nlr = 0.01\n',
-        "a.yaml": "encoder:\n  conv: sage\nmethod:\n  targets: [input, neighbour]\ntrain:\n  lr: 0.01\n",
-        "a.json": json.dumps({"conv": "sage", "targets": ["input", "neighbour"], "lr": 0.01}),  # without sections
+        "a.toml": '[encoder]\nconv = "sage"\n[method]\ntargets = ["input", "neighbor"]\n[train]\nlr = 0.01\n',
+        "a.yaml": "encoder:\n  conv: sage\nmethod:\n  targets: [input, neighbor]\ntrain:\n  lr: 0.01\n",
+        "a.json": json.dumps({"conv": "sage", "targets": ["input", "neighbor"], "lr": 0.01}),  # without sections
     }[name]
     (tmp_path / name).write_text(text)
-    found = read_recipe(tmp_path / name)
-    assert (found.encoder.conv, found.method.targets, found.train.lr) == ("sage", ("input", "neighbour"), 0.01)
+    found = Recipe.load(tmp_path / name)
+    assert (found.encoder.conv, found.method.targets, found.train.lr) == ("sage", ("input", "neighbor"), 0.01)
     assert found.train.epochs == Recipe().train.epochs
 
 
 def test_a_recipe_survives_being_written():
-    recipe = find_recipe("paper").with_seed(7)
+    recipe = Recipe.load("paper").with_seed(7)
     assert Recipe().with_values(json.loads(json.dumps(recipe.to_dict()))) == recipe
 
 
@@ -41,20 +43,26 @@ def test_a_recipe_survives_being_written():
 def test_a_mistake_names_the_file_and_the_setting(tmp_path, name, text, words):
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError) as error:
-        read_recipe(tmp_path / name)
+        Recipe.load(tmp_path / name)
     assert all(word in str(error.value) for word in words)
 
 
 def test_an_unknown_name_lists_those_that_are_shipped():
     with pytest.raises(InputError, match="paper"):
-        find_recipe("papre")
+        Recipe.load("papre")
 
 
 def test_every_shipped_recipe_is_valid_and_every_table_has_one():
-    for name in shipped():
-        find_recipe(name)
-    assert set(PROTOCOLS) <= set(shipped())
+    for name in Recipe.names():
+        Recipe.load(name)
+    assert set(PROTOCOLS) <= set(Recipe.names())
     assert tuned_recipe("reddit") == Recipe()
+
+
+def test_a_record_names_the_method_and_lists_every_setting():
+    record = Recipe().to_dict()
+    assert record["method"]["name"] == "girl"
+    assert set(record["train"]) == {item.name for item in fields(TrainSettings)}
 
 
 def test_no_two_settings_share_a_name():
@@ -64,7 +72,7 @@ def test_no_two_settings_share_a_name():
 
 def test_numbers_in_yaml_may_be_written_as_people_do(tmp_path):
     (tmp_path / "r.yaml").write_text("lr: 1e-3\nunit: false\n")
-    found = read_recipe(tmp_path / "r.yaml")
+    found = Recipe.load(tmp_path / "r.yaml")
     assert found.train.lr == 0.001
     assert found.encoder.unit is False
 
@@ -82,7 +90,7 @@ def test_numbers_in_yaml_may_be_written_as_people_do(tmp_path):
 def test_values_of_the_wrong_kind_are_refused(text, words, tmp_path):
     (tmp_path / "r.yaml").write_text(text)
     with pytest.raises(InputError, match=words):
-        read_recipe(tmp_path / "r.yaml")
+        Recipe.load(tmp_path / "r.yaml")
 
 
 def test_a_recipe_that_is_no_text_is_refused(tmp_path):
@@ -90,4 +98,4 @@ def test_a_recipe_that_is_no_text_is_refused(tmp_path):
     (tmp_path / "d.toml").mkdir()
     for name in ("r.toml", "d.toml"):
         with pytest.raises(InputError, match="not readable"):
-            read_recipe(tmp_path / name)
+            Recipe.load(tmp_path / name)

@@ -91,7 +91,7 @@ def test_another_graph_is_embedded_on_the_scale_of_the_first(unit, tmp_path):
 
 
 def test_pretraining_in_clusters_and_on_directed_edges():
-    recipe = SMALL.with_values({"clusters": 4, "per_batch": 2, "directed": True})
+    recipe = SMALL.with_values({"clusters": 4, "batch_size": 2, "directed": True})
     whole = make_batch(clustered(), recipe.encoder)
     assert pretrain(whole, recipe).embed(whole).isfinite().all()
 
@@ -181,7 +181,7 @@ def test_numbers_of_the_loss_are_checked_with_the_recipe(setting):
 
 @pytest.mark.parametrize("conv", ["appnp", "gcn", "mlp", "sgc"])
 def test_without_weights_the_encoder_only_smooths(conv):
-    recipe = SMALL.with_values({"conv": conv, "keep": 0.0, "unit": False, "normalise": "none"})
+    recipe = SMALL.with_values({"conv": conv, "keep": 0.0, "unit": False, "normalize": "none"})
     whole = make_batch(clustered(), recipe.encoder)
     operators = {
         "appnp": lambda x: whole.graph.propagate(x, 0.1, 10),

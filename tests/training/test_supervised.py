@@ -20,11 +20,14 @@ def test_a_single_layer_is_regularized_only_with_last():
     assert regularizer.layers == ["encoder.convolutions.0"]
 
 
-@pytest.mark.parametrize(("kind", "decay", "adjacent"), [("none", 0.0, False), ("wd", 0.5, False), ("fa", 0.0, True)])
+@pytest.mark.parametrize(
+    ("kind", "decay", "adjacent"),
+    [("none", 0.0, False), ("weight_decay", 0.5, False), ("fully_adjacent", 0.0, True)],
+)
 def test_resolving_moves_the_regularizer_into_model_and_training(kind, decay, adjacent):
     recipe = recipe_with(kind)
     recipe = replace(recipe, regularizer=replace(recipe.regularizer, decay=0.5)).resolved()
-    assert (recipe.train.weight_decay, recipe.model.adjacent) == (decay, adjacent)
+    assert (recipe.train.weight_decay, recipe.model.fully_adjacent) == (decay, adjacent)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from girl.training.supervised_run import load_supervised, train_classifier, untr
 from tests.helpers.supervised import problem, recipe_with
 
 
-@pytest.mark.parametrize("kind", ["none", "wd", "fa", "kr"])
+@pytest.mark.parametrize("kind", ["none", "weight_decay", "fully_adjacent", "kr"])
 @pytest.mark.parametrize("multilabel", [False, True])
 def test_every_regularizer_learns(kind, multilabel):
     data, labels, test = problem(multilabel=multilabel)
@@ -19,7 +19,7 @@ def test_every_regularizer_learns(kind, multilabel):
     assert labels.score(run.predict(data), test) > 0.6  # chance is 0.25
     assert len(run.history.scores) == len(run.history.epochs) == 50
     assert set(run.history.epochs[0]) == ({"cross-entropy", "KR"} if kind == "kr" else {"cross-entropy"})
-    assert run.model.settings.adjacent == (kind == "fa")
+    assert run.model.settings.fully_adjacent == (kind == "fully_adjacent")
 
 
 def test_weights_are_those_of_the_best_validation_epoch():
@@ -36,11 +36,11 @@ def test_patience_counts_epochs_without_a_better_validation_score():
     assert history.stopped == "no improvement for 4 epochs"
 
 
-@pytest.mark.parametrize("kind", ["fa", "kr"])
+@pytest.mark.parametrize("kind", ["fully_adjacent", "kr"])
 @pytest.mark.parametrize("clusters", [0, 6])
 def test_resumed_equals_uninterrupted(kind, clusters, tmp_path):
     data, labels, _ = problem()
-    recipe = recipe_with(kind, clusters=clusters, per_batch=2).resolved()
+    recipe = recipe_with(kind, clusters=clusters, batch_size=2).resolved()
 
     def train(epochs, folder=None):
         method = untrained_classifier(12, labels, recipe)

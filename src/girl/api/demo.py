@@ -8,12 +8,12 @@ from pathlib import Path
 from rich.console import Console
 
 from girl import datasets, splits
+from girl.api.report import report as write_run_report
 from girl.console import phase
 from girl.evaluation.baselines import raw
 from girl.evaluation.scores import Row, score_splits
 from girl.files import write_json
 from girl.reporting.map_figure import draw_maps
-from girl.reporting.run_report import report_run
 from girl.threads import one_thread
 from girl.training.batch import make_batch
 from girl.training.context import Context
@@ -66,5 +66,5 @@ def run_demo(out: Path, console: Console) -> Demo:
     save_embedding(embeddings, run.vectors)
     picture = draw_maps(out / "digits", maps, dataset.data.y, "Handwritten digits, seen without labels")
     with phase(console, "report"):
-        report = report_run(out)
+        report = write_run_report(out)
     return Demo(rows, embeddings, picture, report)

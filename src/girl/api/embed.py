@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 from rich.console import Console
 from torch import Tensor
 
+from girl.api.report import REPORT
 from girl.console import console_of
 from girl.errors import InputError
+from girl.evaluation.quality import measure_run
 from girl.graph.batch import Batch
 from girl.graph.structure import LARGE, STRUCTURES, Structure, StructureEncoding
 from girl.kernel.sparse import to_csr_or_dense
-from girl.nn.encoder import shared
-from girl.reporting.run_report import keep_inputs, report_run
+from girl.nn.encoder import shared_encoders
+from girl.reporting.page import write_report
+from girl.reporting.run_report import report_data_from_memory, save_report_inputs
 from girl.tables import (
     InputSettings,
     Source,
@@ -36,8 +39,8 @@ from girl.tables import (
 )
 from girl.training.batch import make_batch
 from girl.training.context import Context, Resume, open_context
-from girl.training.recipe import Recipe, find_recipe
-from girl.training.run import Run, load_run, pretrain
+from girl.training.recipe import Recipe
+from girl.training.run import Run, load_run, pretrain, save_run
 
 #: Width of the encoder for a user's graph: half a kilobyte for each node. The recipes of the tables are wider.
 HIDDEN = 128
@@ -71,7 +74,7 @@ class Embedded:
 
 def recipe_for(nodes: int) -> Recipe:
     """The default recipe for a user's graph of this size."""
-    values: dict[str, Any] = {"hidden": HIDDEN, "normalise": "none"}  # scales were set when columns were encoded
+    values: dict[str, Any] = {"hidden": HIDDEN, "normalize": "none"}  # scales were set when columns were encoded
     if nodes > WHOLE:
         clusters = round(nodes / PART)
         values |= {"clusters": clusters, "epochs": max(1, min(20, STEPS // clusters)), "save_every": 1}
@@ -148,7 +151,7 @@ def embed(
         else:
             run, batch = earlier, make_batch(graph.data, earlier.recipe.encoder, context.device)
             run.method.to(context.device)
-            with context.phase("embedding"), shared(run.method, context.distributed.ranks):
+            with context.phase("embedding"), shared_encoders(run.method, context.distributed.ranks):
                 run.vectors = run.embed(batch)
         assert run.vectors is not None
         vectors = run.vectors.cpu().numpy()
@@ -162,11 +165,17 @@ def embed(
         if folder is None:
             return result
         with context.phase("measuring"):
-            keep_inputs(folder, graph, vectors, run, batch, graph.data.x, path)
+            if earlier is not None:
+                save_run(run, folder)
+            labels = None if graph.label is None else graph.table[graph.label]
+            quality = measure_run(run, vectors, graph.data, batch, labels)
+            report_data = report_data_from_memory(graph, vectors, run, quality, folder.name, path)
+            save_report_inputs(folder, report_data)
         if not report:
             return result
         with context.phase("report"):
-            return replace(result, report=report_run(folder, vectors=vectors))
+            write_report(folder / REPORT, report_data)
+        return replace(result, report=folder / REPORT)
 
 
 def _train(graph: UserGraph, encoding: StructureEncoding | None, recipe: Recipe, context: Context) -> tuple[Run, Batch]:
@@ -256,8 +265,8 @@ def _beside(x: Tensor | None, columns: NDArray[np.float32]) -> Tensor:
 
 def _recipe(recipe: str | Recipe, options: dict[str, Any], graph: UserGraph) -> Recipe:
     if recipe == "auto":
-        base = find_recipe("graphs") if graph.is_set else recipe_for(graph.data.num_nodes)
+        base = Recipe.load("graphs") if graph.is_set else recipe_for(graph.data.num_nodes)
     else:
-        base = recipe if isinstance(recipe, Recipe) else find_recipe(recipe)
-        base = base.with_values({"normalise": "none"})
+        base = recipe if isinstance(recipe, Recipe) else Recipe.load(recipe)
+        base = base.with_values({"normalize": "none"})
     return base.with_values({"directed": graph.directed} | options, "options")

@@ -28,7 +28,7 @@ from girl.methods.girl import GIRLSettings
 from girl.nn.encoder import EncoderSettings
 from girl.training.batch import make_batch
 from girl.training.context import open_context, select_device
-from girl.training.recipe import Recipe, find_recipe
+from girl.training.recipe import Recipe
 from girl.training.run import Run, load_run, pretrain, save_run
 from girl.training.state import TrainSettings
 
@@ -151,7 +151,7 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         if isinstance(params["recipe"], dict):
             params["recipe"] = Recipe().with_values(params["recipe"]["values"], str(path))
         estimator = cls(**params)
-        estimator.n_features_in_ = run.config["inputs"] - num_extra_columns(run.recipe.encoder.normalise)
+        estimator.n_features_in_ = run.config["inputs"] - num_extra_columns(run.recipe.encoder.normalize)
         return estimator._set_run(run)
 
     def _set_run(self, run: Run) -> Self:
@@ -174,9 +174,9 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     def _recipe(self, graph: Data) -> Recipe:
         name = "graphs" if self.recipe == "default" and "graph" in graph else self.recipe
-        recipe = name if isinstance(name, Recipe) else find_recipe(name)
+        recipe = name if isinstance(name, Recipe) else Recipe.load(name)
         if "encoding" in graph:  # columns of a table, which were scaled when they were encoded
-            recipe = recipe.with_values({"normalise": "none"})
+            recipe = recipe.with_values({"normalize": "none"})
         settings = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
         seed = self.random_state
         if not isinstance(seed, int):

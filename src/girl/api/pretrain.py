@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,14 @@ from torch_geometric.data import Data, Dataset
 
 from girl import datasets, splits
 from girl.console import console_of, print_line
-from girl.datasets.dataset import NodeDataset
 from girl.errors import InputError
+from girl.evaluation.scores import check_inductive_protocol
 from girl.graph.union import disjoint_union
-from girl.nn.encoder import shared
+from girl.nn.encoder import shared_encoders
 from girl.training.batch import make_batch
 from girl.training.cached_batch import cached_batch, cached_part
 from girl.training.context import Context, Resume, open_context
-from girl.training.recipe import Recipe, find_recipe, method_recipe
+from girl.training.recipe import Recipe, method_recipe
 from girl.training.run import Run
 from girl.training.run import pretrain as pretrain_batch
 from girl.training.run_folder import save_embedding
@@ -82,7 +82,7 @@ def choose_recipe(recipe: str | Path | Recipe, method: str, dataset: str | None)
     """The recipe by its name, for a method and a dataset."""
     if recipe in ("tuned", "default"):
         return method_recipe(method, dataset if recipe == "tuned" else None)
-    chosen = recipe if isinstance(recipe, Recipe) else find_recipe(str(recipe))
+    chosen = recipe if isinstance(recipe, Recipe) else Recipe.load(recipe)
     if method not in ("girl", chosen.name):
         raise InputError(f"method: given {method!r} with a recipe of {chosen.name!r}, expected only one of them")
     return chosen
@@ -100,7 +100,7 @@ def _pretrain_dataset(
     processes = context.distributed
     dataset = processes.local_main_first(lambda: datasets.load(name, root, mirror))
     rule = splits.get(protocol or dataset.protocols[0])
-    check_inductive(dataset, rule.name, dataset.protocols)
+    check_inductive_protocol(dataset, rule.name, dataset.protocols)
     parts = rule.split(dataset, split)  # also on transductive data: a protocol that the dataset lacks is an error
     with context.phase("building the graph"):
         graph = cached_batch(dataset.data, recipe.encoder, context)
@@ -111,17 +111,8 @@ def _pretrain_dataset(
     config = {"dataset": dataset.name, "protocol": rule.name, "split": split, "stand_in": dataset.stand_in}
     run = pretrain_batch(part, recipe, context, config)
     if part is not graph:
-        with shared(run.method, processes.ranks):
+        with shared_encoders(run.method, processes.ranks):
             run.vectors = run.embed(graph)
     if context.writes and context.folder is not None and run.vectors is not None:
         save_embedding(context.folder / "embeddings.npy", run.vectors)
     return run
-
-
-def check_inductive(dataset: NodeDataset, protocol: str, allowed: Collection[str]) -> None:
-    """On inductive data, another protocol would test on nodes that training has seen."""
-    if dataset.inductive and protocol not in allowed:
-        raise InputError(
-            f"protocol: given {protocol!r}, expected {' or '.join(map(repr, allowed))}: {dataset.name} is inductive, "
-            "and training sees the training nodes of that protocol"
-        )

@@ -1,4 +1,4 @@
-"""The command line. Typed functions whose signatures are the options, a file for each family of commands; no logic."""
+"""The command line: typed functions whose signatures are the options. Python users have the same functions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from typing import NoReturn
 
 from rich.console import Console
 
-from girl.cli.app import app, reproduce
-from girl.cli.app import out as console
+from girl.cli.app import app, console
 from girl.errors import InputError
 
 __all__ = ["app", "main"]
@@ -24,40 +23,30 @@ def _help(module: str, function: str) -> str:
     """A command's docstring up to its arguments, read without an import: `girl --help` does not load torch."""
     package, _, name = module.rpartition(".")
     tree = ast.parse((resources.files(package) / f"{name}.py").read_text(encoding="utf-8"))
-    found = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
-    return (ast.get_docstring(found) or "").split("\n\nArgs:")[0]
+    definition = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
+    return (ast.get_docstring(definition) or "").split("\n\nArgs:")[0]
 
 
-#: Commands by the function that each one is. The laboratory's are named here and imported only when they are run.
+#: Commands, by the function behind each. Names only: a module is imported when its command runs.
 _COMMANDS = (
-    (
-        app,
-        "girl.cli.demo:demo",
-        "girl.cli.embed:embed",
-        "girl.cli.embed:report",
-        "girl.cli.pretrain:pretrain",
-        "girl.cli.pretrain:evaluate",
-        "girl.lab.commands.search:search",
-        "girl.cli.methods:methods",
-        "girl.cli.train:train",
-        "girl.cli.train:diagnose",
-        "girl.cli.rho:rho",
-        "girl.cli.doctor:doctor",
-    ),
-    (
-        reproduce,
-        "girl.lab.commands.synthetic:synthetic",
-        "girl.lab.commands.reproduce:nodes",
-        "girl.lab.commands.reproduce:graphs",
-        "girl.lab.commands.reproduce:checks",
-        "girl.lab.commands.reproduce:ablation",
-        "girl.lab.commands.reproduce:objective",
-        "girl.lab.commands.reproduce:depth",
-    ),
+    "girl.cli.demo:demo",
+    "girl.cli.embed:embed",
+    "girl.cli.embed:report",
+    "girl.cli.pretrain:pretrain",
+    "girl.cli.pretrain:evaluate",
+    "girl.lab.commands.search:search",
+    "girl.cli.methods:methods",
+    "girl.cli.train:train",
+    "girl.cli.train:diagnose",
+    "girl.cli.rho:rho",
+    "girl.cli.doctor:doctor",
 )
-for _app, *_commands in _COMMANDS:
-    for _command in _commands:
-        _app.command(_command, help=_help(*_command.split(":")))
+for _command in _COMMANDS:
+    app.command(_command, help=_help(*_command.split(":")))
+app.command(
+    "girl.lab.commands.reproduce:reproduce",
+    help="Run the experiments again: numbers as JSON, figures as SVG and PNG.",
+)
 app.command(
     "girl.cli.datasets:datasets",
     help="The named graphs: list them, fetch or export one, or make a stand-in for one.",
@@ -71,34 +60,34 @@ def main(tokens: Sequence[str] | None = None) -> None:
         tokens: what follows `girl` on the command line; by default what the shell gave.
     """
     tokens = sys.argv[1:] if tokens is None else list(tokens)
-    # Threads that wait for each other in busy loops take the core from the one they wait for: beside three busy
-    # programs on two cores a small graph trained at a third of the speed. Read when torch is first imported, later.
+    # Waiting threads must not spin: beside three busy programs on two cores, a small graph trained at a third of the
+    # speed. OpenMP reads this when torch is first imported, which is later.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # For people: what is the matter, not the line of code that noticed.
+    # A warning is shown without its line of code.
     warnings.formatwarning = lambda message, *_, **__: f"note: {message}\n"
-    if int(os.environ.get("RANK", "0")):  # of several processes that torchrun started, the first one speaks
+    if int(os.environ.get("RANK", "0")):  # only the main process prints
         console.quiet = True
     try:
         app(tokens)
     except InputError as error:
-        _complain(str(error), 2)
+        _fail(str(error), 2)
     except OSError as error:  # a file that cannot be written, a full disk, a folder in the place of a file
-        full = f"; free some space, or choose another disk{_again(tokens)}" if error.errno == errno.ENOSPC else ""
-        _complain(f"{error.filename or 'file'}: {error.strerror or error}{full}", 2)
+        full = f"; free some space, or use another disk{_resume_hint(tokens)}" if error.errno == errno.ENOSPC else ""
+        _fail(f"{error.filename or 'file'}: {error.strerror or error}{full}", 2)
     except KeyboardInterrupt:
-        _complain(f"interrupted{_again(tokens)}", 130)
+        _fail(f"interrupted{_resume_hint(tokens)}", 130)
 
 
-def _again(tokens: Sequence[str]) -> str:
-    return "; the same command goes on where it stopped" if tokens and tokens[0] in _RESUMABLE else ""
+def _resume_hint(tokens: Sequence[str]) -> str:
+    return "; run the same command again to continue" if tokens and tokens[0] in _RESUMABLE else ""
 
 
-def _complain(text: str, code: int) -> NoReturn:
+def _fail(text: str, code: int) -> NoReturn:
     errors = Console(stderr=True)
     errors.print("[red]girl:[/red] ", end="")
-    errors.print(text, soft_wrap=True, highlight=False, markup=False)  # a name may hold brackets
+    errors.print(text, soft_wrap=True, highlight=False, markup=False)  # a name may contain brackets
     sys.exit(code)
 
 
-#: Commands that go on where they were interrupted.
+#: Commands that continue an interrupted run.
 _RESUMABLE = ("embed", "pretrain", "reproduce", "search", "train")

@@ -1,4 +1,4 @@
-"""The application that every command joins, its option groups, and the console they print to."""
+"""The application that all commands belong to, its groups of options, and its console."""
 
 from __future__ import annotations
 
@@ -6,32 +6,31 @@ from cyclopts import App, Group
 from rich.console import Console
 
 import girl
+from girl.console import print_line
 
 app = App(
     name="girl",
     version=girl.__version__,
-    help="""Graph representations by kernel regression (KR).
+    help="""Graph embeddings without labels, by kernel regression (KR).
 
-Start with `girl demo`: no data needed, under two minutes. Then `girl embed edges.csv --nodes nodes.csv` for your own
-graph: vectors, and a report that says how good they are. `girl datasets` lists named graphs, `girl pretrain` learns
-representations of one of them without labels, and `girl evaluate` compares them with their controls.
+Start with `girl demo`: it needs no data and takes under two minutes. Then `girl embed edges.csv --nodes nodes.csv`
+embeds your own graph and writes a report on the quality of the embedding. `girl datasets` lists named graphs, `girl
+pretrain` embeds one of them, and `girl evaluate` compares the embedding with its baselines.
 
-The question behind everything here is *how much of Y is a function of X?* Its answer, ρ(Y|X), is 0 when X determines
-Y and the spread of Y when X says nothing about it; `girl rho` asks it of your own two files.
+All of it rests on one number, ρ(Y|X): how much of Y is *not* a function of X. It is 0 if X determines Y, and the
+standard deviation of Y if X says nothing about Y. `girl rho` computes it for your own files.
 """,
     help_format="markdown",
-    suppress_keyboard_interrupt=False,  # what was kept is said at the end
+    suppress_keyboard_interrupt=False,  # `main` prints how to continue
 )
-reproduce = App(name="reproduce", help="Run the paper's experiments again: numbers as JSON, figures as SVG and PNG.")
-app.command(reproduce)
 
 DATA = Group("Data", sort_key=0)
 RUN = Group("Running", sort_key=1)
 OUT = Group("Output", sort_key=2)
 
-out = Console()
+console = Console()
 
 
 def say(text: str) -> None:
-    """A line as it is: a path may hold brackets, and is not cut at the end of the screen."""
-    out.print(text, soft_wrap=True, highlight=False, markup=False)
+    """Print a line as it is."""
+    print_line(console, text)

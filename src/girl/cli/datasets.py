@@ -1,4 +1,4 @@
-"""`girl datasets`: the named graphs, and bringing them here."""
+"""`girl datasets`: list, fetch and export the named graphs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN, say
-from girl.cli.app import out as console
+from girl.cli.app import DATA, OUT, RUN, console, say
 
 if TYPE_CHECKING:
     from girl.datasets.dataset import NodeDataset
@@ -40,19 +39,19 @@ def show(*, data_root: DataRoot = None, mirror: Mirror = None) -> None:
     from girl.files import cache_root
 
     root, source = cache_root(data_root), mirror_root(mirror)
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))  # as narrow as 80 columns, the longest name included
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))  # fits into 80 columns with the longest name
     table.add_column("name", no_wrap=True)
     for heading in ("nodes", "edges", "features", "task"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("protocols")
-    table.add_column("at hand")
+    table.add_column("source")
     for entry in DATASETS.values():
         sizes = (_short(count) for count in (entry.nodes, entry.edges, entry.features))
         task = f"{entry.classes} {'labels' if entry.multilabel else 'classes'}"
         table.add_row(entry.name, *sizes, task, " ".join(entry.protocols), availability(entry, root, source))
     console.print(table)
     inductive = ", ".join(entry.name for entry in DATASETS.values() if entry.inductive)
-    say(f"classes: accuracy; labels, several at once: micro-F1; inductive: {inductive}; 10-fold: sets of graphs")
+    say(f"classes: accuracy; labels, several per node: micro-F1; inductive: {inductive}; 10-fold: sets of graphs")
     say(f"cache: {root}, mirror: {source or 'none'}")
 
 
@@ -69,16 +68,16 @@ def fetch(
 
     Args:
         name: as `girl datasets` lists it.
-        again: fetch it anew, and replace the cached copy, damaged or stand-in, once it has come.
+        again: fetch it again, and replace the cached copy (damaged, or a stand-in) once it is complete.
         data_root: folder of fetched data; GIRL_DATA, or the user's cache folder, if not given.
         mirror: folder of raw files to copy from; GIRL_MIRROR if not given.
     """
-    from girl.datasets import fetch as bring
+    from girl import datasets as named
 
-    found = bring(name, data_root, mirror, again=again)
-    _say(found)
-    if found.stand_in and not again:
-        say(f"`girl datasets fetch {found.name} --again` looks for the real one")
+    dataset = named.fetch(name, data_root, mirror, again=again)
+    _print(dataset)
+    if dataset.stand_in and not again:
+        say(f"`girl datasets fetch {dataset.name} --again` looks for the real data")
 
 
 @datasets.command
@@ -103,19 +102,19 @@ def export(
     from girl import datasets as named
     from girl.tables import export_graph
 
-    found = named.load(name, data_root, mirror)
-    edges, nodes, *graphs = export_graph(found.data, out or Path(found.name))
-    _say(found)
+    dataset = named.load(name, data_root, mirror)
+    edges, nodes, *graphs = export_graph(dataset.data, out or Path(dataset.name))
+    _print(dataset)
     more = "".join(f" --graph graph --graphs {path}" for path in graphs)
     say(f"next: girl embed {edges} --nodes {nodes}{more} --label label")
 
 
-def _say(found: NodeDataset) -> None:
-    data = found.data
-    graphs = f"{found.graphs:,} graphs, " if found.graphs else ""
+def _print(dataset: NodeDataset) -> None:
+    data = dataset.data
+    graphs = f"{dataset.graphs:,} graphs, " if dataset.graphs else ""
     say(
-        f"{found.title}: {graphs}{data.x.shape[0]:,} nodes, {data.edge_index.shape[1]:,} edges, "
-        f"{data.x.shape[1]:,} features, {found.classes} classes; protocols {', '.join(found.protocols)}",
+        f"{dataset.title}: {graphs}{data.x.shape[0]:,} nodes, {data.edge_index.shape[1]:,} edges, "
+        f"{data.x.shape[1]:,} features, {dataset.classes} classes; protocols {', '.join(dataset.protocols)}",
     )
 
 

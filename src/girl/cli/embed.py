@@ -1,4 +1,4 @@
-"""`girl embed` and `girl report`: a user's own graph, and what came out of it."""
+"""`girl embed` and `girl report`: a user's own graph."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN, say
-from girl.cli.app import out as console
+from girl.cli.app import DATA, OUT, RUN, console, say
 from girl.cli.options import (
     NO_GRAPH_ENCODER,
     NO_INPUT,
@@ -43,43 +42,43 @@ def embed(
     objective: Annotated[ObjectiveOptions, Parameter(name="*")] = NO_OBJECTIVE,  # type: ignore[valid-type]
     train: Annotated[TrainOptions, Parameter(name="*")] = NO_TRAIN,  # type: ignore[valid-type]
 ) -> None:
-    """Embed your own graph: an edge list and, if there is one, a node table in; vectors and a report out.
+    """Embed your own graph: an edge list and, optionally, a node table in; vectors and a report out.
 
-    For example `girl embed edges.csv --nodes nodes.csv --label group --out embeddings.parquet`. Interrupted, the same
-    command goes on where it stopped. Labels are for the report only: training never sees them.
+    For example `girl embed edges.csv --nodes nodes.csv --label group --out embeddings.parquet`. If it is
+    interrupted, the same command continues it. Labels are for the report only: training never sees them.
 
-    Of many graphs, such as molecules, each gets a vector: give a folder with a file for each (`girl embed molecules/`),
-    or tables with a column that says which graph a row belongs to (`girl embed edges.csv --nodes nodes.csv --graph
-    molecule --graphs molecules.csv --label mutagenic`).
+    For many graphs, such as molecules, each graph gets a vector: give a folder with a file for each (`girl embed
+    molecules/`), or tables with a column that says which graph a row belongs to (`girl embed edges.csv --nodes
+    nodes.csv --graph molecule --graphs molecules.csv --label mutagenic`).
 
     Args:
         edges: CSV, TSV, Parquet, JSON lines (also .gz), .npz of scipy, GraphML, GML, or .pt of torch_geometric; or a
             folder of such files, each a graph.
         nodes: a table with a row for each node, or several of the same nodes; without it, features come from the graph
             itself.
-        graphs: of many graphs, a table with a row for each: their order, and labels for the report.
+        graphs: for many graphs, a table with a row for each: their order, and labels for the report.
         model: folder of an earlier run, whose model is used instead of training one.
-        structure: columns made from the graph itself: roles (degrees, returning walks), positions (eigenvectors), both,
-            none, or auto: both if there are no other features. Of many graphs, roles or none.
+        structure: columns computed from the graph itself: roles (degrees, returning walks), positions (eigenvectors),
+            both, none, or auto: both if there are no other features. For many graphs, roles or none.
         out: file for the embeddings: .parquet, .csv, .tsv, .npy or .h5ad; by default RUN/embeddings.parquet.
         run: the run's folder (model, config, history, report); by default runs/EDGES, named as the file or folder.
         half: write 16-bit floats.
         report: write RUN/report.html.
-        recipe: auto (by the size of the graph; of many graphs, graphs), default, paper, or a TOML, YAML or JSON file.
+        recipe: auto (by the size of the graph; for many graphs, graphs), default, paper, or a TOML, YAML or JSON file.
             Options override it.
-        resume: go on with an interrupted run (auto), or start anew (never).
+        resume: continue an interrupted run (auto), or start again (never).
         device: cpu, cuda or auto.
         reading: which columns are what.
         encoder: settings of the encoder that override the recipe.
-        objective: settings of the objective that do.
-        train: settings of the training that do.
+        objective: settings of the objective that override the recipe.
+        train: settings of the training that override the recipe.
     """
     from girl.api.embed import embed as embed_graph
     from girl.tables import InputSettings
 
     folder = run or Path("runs") / (edges.name or edges.resolve().name).split(".")[0]
     values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in given(reading).items()}
-    made = embed_graph(
+    result = embed_graph(
         edges,
         nodes,
         graphs=graphs,
@@ -97,18 +96,18 @@ def embed(
         verbose=console,
     )
     table = Table("what was read", "", title=str(edges))
-    for name, value in made.graph.counts.items():
+    for name, value in result.graph.counts.items():
         table.add_row(name, f"{value:,}" if isinstance(value, int) else str(value))
     console.print(table)
-    for note in made.graph.notes:
+    for note in result.graph.notes:
         say(f"note: {note}")
-    rows, columns = made.vectors.shape
+    rows, columns = result.vectors.shape
     where = out or folder / "embeddings.parquet"
     say(f"embeddings: {where} ({rows:,} × {columns})")
-    other = "other graphs" if made.graph.is_set else "another graph"
+    other = "other graphs" if result.graph.is_set else "another graph"
     say(f"model: {folder} (embed {other} with --model {folder})")
-    if made.report is not None:
-        say(f"report: {made.report} (opens in any browser)")
+    if result.report is not None:
+        say(f"report: {result.report} (opens in any browser)")
 
 
 def report(
@@ -124,10 +123,10 @@ def report(
     Args:
         run: a folder that `girl embed`, `girl pretrain` or `girl demo` wrote.
         out: the report's file; by default RUN/report.html.
-        data_root: where named datasets are kept.
+        data_root: where datasets are cached.
         mirror: a folder of raw files to copy from instead of downloading.
     """
-    from girl.reporting.run_report import report_run
+    from girl.api.report import report as write
 
-    path = report_run(run, out=out, root=data_root, mirror=mirror)
+    path = write(run, out=out, data_root=data_root, mirror=mirror)
     say(f"report: {path} (opens in any browser)")

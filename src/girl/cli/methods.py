@@ -1,17 +1,16 @@
-"""`girl methods`: what can be learned from without labels."""
+"""`girl methods`: the self-supervised methods."""
 
 from __future__ import annotations
 
 from rich.table import Table
 
-from girl.cli.app import out as console
-from girl.cli.app import say
+from girl.cli.app import console, say
 
 
 def methods() -> None:
-    """List the self-supervised methods, each with what it learns from and where it was published.
+    """List the self-supervised methods: what each learns from, where it was published, and its settings.
 
-    `girl pretrain cora --method bgrl` uses one. Other packages can add their own.
+    Use one with `girl pretrain cora --method bgrl`. Other packages can add their own.
     """
     from dataclasses import fields
 

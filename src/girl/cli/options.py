@@ -1,4 +1,4 @@
-"""Every setting of a recipe as an option: the declarations are read off the settings' own dataclasses."""
+"""Every setting of a recipe as an option, read from the settings' own dataclasses."""
 
 from __future__ import annotations
 
@@ -31,34 +31,42 @@ def _options(
     settings: type,
     name: str,
     group: Group,
-    said: str = " Default recipe: {}.",
+    default_text: str = " Default recipe: {}.",
     without: Collection[str] = (),
-    of: object = None,
+    defaults: object = None,
 ) -> type:
-    """A dataclass with the same settings, each None unless it is given: the recipe's value then stands.
+    """A dataclass with the same fields as a settings class, each None unless it is given on the command line.
 
-    ``said`` is what the help says about a setting's default; settings ``without`` which a command does are left out.
-    Defaults are those ``of`` an instance, if given.
+    Args:
+        settings: the settings class; its field docstrings become the help.
+        name: the name of the new class.
+        group: the heading in ``--help``.
+        default_text: how the help shows a default.
+        without: fields to leave out.
+        defaults: an instance whose values are shown as defaults; by default those of the class.
     """
-    described = {p.arg_name: " ".join((p.description or "").split()) for p in parse_from_object(settings).params}
-    kinds = get_type_hints(settings)
-    made: list[Any] = []
+    descriptions = {p.arg_name: " ".join((p.description or "").split()) for p in parse_from_object(settings).params}
+    types = get_type_hints(settings)
+    options: list[Any] = []
     for item in [f for f in fields(settings) if f.name not in without]:
-        value = item.default if of is None else getattr(of, item.name)
-        default = "by the smoother" if value in (None, MISSING) else _shown(value)
-        several = get_origin(kinds[item.name]) is tuple
-        kind = list[kinds[item.name].__args__[0]] if several else kinds[item.name]  # type: ignore[misc]
-        text = described[item.name] + said.format(default)
+        value = item.default if defaults is None else getattr(defaults, item.name)
+        default = "by the smoother" if value in (None, MISSING) else _as_text(value)
+        is_tuple = get_origin(types[item.name]) is tuple
+        kind = list[types[item.name].__args__[0]] if is_tuple else types[item.name]  # type: ignore[misc]
         parameter = Parameter(
-            help=text, group=group, show_default=False, consume_multiple=several, negative=None if kind is bool else ""
+            help=descriptions[item.name] + default_text.format(default),
+            group=group,
+            show_default=False,
+            consume_multiple=is_tuple,
+            negative=None if kind is bool else "",
         )
-        made.append((item.name, Annotated[kind | None, parameter], field(default=None)))
-    options = make_dataclass(name, made, frozen=True)
-    options.__module__ = __name__  # Python 3.11 says "types", which cyclopts takes for a built-in kind
-    return options
+        options.append((item.name, Annotated[kind | None, parameter], field(default=None)))
+    made = make_dataclass(name, options, frozen=True)
+    made.__module__ = __name__  # Python 3.11 says "types", which cyclopts takes for a built-in type
+    return made
 
 
-def _shown(value: object) -> str:
+def _as_text(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
@@ -66,19 +74,21 @@ EncoderOptions = _options(EncoderSettings, "EncoderOptions", ENCODER)
 ObjectiveOptions = _options(GIRLSettings, "ObjectiveOptions", OBJECTIVE)
 TrainOptions = _options(TrainSettings, "TrainOptions", TRAINING)
 
-#: For a graph that is read from files, its direction is read too.
+#: For a graph from files, whether it is directed is read from the files.
 GraphEncoderOptions = _options(EncoderSettings, "GraphEncoderOptions", ENCODER, without=["directed"])
-InputOptions = _options(InputSettings, "InputOptions", COLUMNS, said="")
+InputOptions = _options(InputSettings, "InputOptions", COLUMNS, default_text="")
 
-ModelOptions = _options(ClassifierSettings, "ModelOptions", MODEL, said=" Default: {}.", without=["adjacent"])
-RegularizerOptions = _options(RegularizerSettings, "RegularizerOptions", REGULARIZER, said=" Default: {}.")
+ModelOptions = _options(
+    ClassifierSettings, "ModelOptions", MODEL, default_text=" Default: {}.", without=["fully_adjacent"]
+)
+RegularizerOptions = _options(RegularizerSettings, "RegularizerOptions", REGULARIZER, default_text=" Default: {}.")
 SupervisedOptions = _options(
     TrainSettings,
     "SupervisedOptions",
     TRAINING,
-    said=" Default: {}.",
-    without=["progress", "weight_decay"],
-    of=TRAINING_OF_LABELS,
+    default_text=" Default: {}.",
+    without=["tol", "weight_decay"],
+    defaults=TRAINING_OF_LABELS,
 )
 
 #: Nothing given.
@@ -89,21 +99,19 @@ NO_GRAPH_ENCODER, NO_INPUT = GraphEncoderOptions(), InputOptions()
 
 def given(*options: Any) -> dict[str, Any]:
     """The settings that were given on the command line."""
-    found: dict[str, Any] = {}
-    for group in options:
-        found |= {name: value for name, value in vars(group).items() if value is not None}
-    return found
+    return {name: value for group in options for name, value in vars(group).items() if value is not None}
 
 
-def assigned(settings: Sequence[str]) -> dict[str, Any]:
-    """Settings that were given as NAME=VALUE; a value is read as in a TOML file, and else is a word."""
-    found: dict[str, Any] = {}
-    for text in settings:
+def assigned(assignments: Sequence[str]) -> dict[str, Any]:
+    """Settings given as NAME=VALUE. A value is read as in a TOML file; what TOML cannot read is text."""
+    settings: dict[str, Any] = {}
+    for text in assignments:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise InputError(f"--set: given {text!r}, expected NAME=VALUE, as in --set temperature=0.5")
         try:
-            found[name.strip().replace("-", "_")] = tomllib.loads(f"value = {value}")["value"]
+            parsed = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
-            found[name.strip().replace("-", "_")] = value.strip()
-    return found
+            parsed = value.strip()
+        settings[name.strip().replace("-", "_")] = parsed
+    return settings

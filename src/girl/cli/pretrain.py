@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN, say
-from girl.cli.app import out as console
+from girl.cli.app import DATA, OUT, RUN, console, say
 from girl.cli.options import (
     NO_ENCODER,
     NO_OBJECTIVE,
@@ -21,10 +19,6 @@ from girl.cli.options import (
     assigned,
     given,
 )
-from girl.errors import InputError
-
-if TYPE_CHECKING:
-    from girl.datasets.dataset import NodeDataset
 
 
 def pretrain(
@@ -45,11 +39,11 @@ def pretrain(
     objective: Annotated[ObjectiveOptions, Parameter(name="*")] = NO_OBJECTIVE,  # type: ignore[valid-type]
     train: Annotated[TrainOptions, Parameter(name="*")] = NO_TRAIN,  # type: ignore[valid-type]
 ) -> None:
-    """Learn representations of a named graph without labels, by GIRL or another method.
+    """Embed a named graph without labels, by GIRL or another method.
 
-    For example `girl pretrain cora --protocol full --out runs/cora`, then `girl evaluate runs/cora`. Interrupted, the
-    same command goes on where it stopped. `torchrun --nproc-per-node 2 -m girl pretrain ...` shares every batch among
-    two processes.
+    For example `girl pretrain cora --protocol full --out runs/cora`, then `girl evaluate runs/cora`. If it is
+    interrupted, the same command continues it. `torchrun --nproc-per-node 2 -m girl pretrain ...` divides every batch
+    among two processes.
 
     Writes OUT/model.safetensors, config.json, history.json and embeddings.npy (a row for each node, or for each graph
     of a set of graphs).
@@ -57,22 +51,22 @@ def pretrain(
     Args:
         dataset: a name that `girl datasets` lists.
         out: the run's folder; by default runs/DATASET.
-        protocol: how nodes are shared out for `girl evaluate`; training itself uses no labels, but on inductive data
-            (Reddit, PPI) it sees the training nodes only. By default the field's usual one.
-        split: which split, where the protocol has several and training depends on it.
-        data_root: where datasets are kept; by default GIRL_DATA or the user's cache folder.
+        protocol: how nodes are split; by default the dataset's first protocol. Only inductive data (Reddit, PPI) needs
+            it, whose training sees the training nodes only.
+        split: which split of the protocol, on inductive data.
+        data_root: where datasets are cached; by default GIRL_DATA or the user's cache folder.
         mirror: a folder of raw files to copy from instead of downloading; by default GIRL_MIRROR.
         method: one that `girl methods` lists.
-        recipe: "tuned" (the one chosen for the dataset on validation nodes; of methods other than girl, the published
+        recipe: "tuned" (the one chosen for the dataset on validation nodes; for other methods than GIRL, the published
             one), "default" (for any graph), "paper" (GIRL as published), or a TOML, YAML or JSON file. Options below
             override it.
         set_: a setting by its name, as in a recipe file: --set temperature=0.5. For methods other than girl, whose
             settings have no options.
-        resume: go on with an interrupted run (auto), or start anew (never).
+        resume: continue an interrupted run (auto), or start again (never).
         device: cpu, cuda or auto.
         encoder: settings of the encoder that override the recipe.
-        objective: settings of the objective that do.
-        train: settings of the training that do.
+        objective: settings of the objective that override the recipe.
+        train: settings of the training that override the recipe.
     """
     from girl.api.pretrain import pretrain as pretrain_dataset
     from girl.datasets import describe
@@ -108,66 +102,24 @@ def evaluate(
     probe: Annotated[Literal["linear", "mlp", "svm"] | None, Parameter(group=RUN)] = None,
     splits: Annotated[int, Parameter(group=RUN)] = 10,
 ) -> None:
-    """Probe a run's representations beside raw features, propagated features and the untrained encoder.
+    """Probe a run's embeddings beside raw features, smoothed features and the untrained encoder.
 
-    A classifier is fitted on the training nodes of each split, its strength chosen on the validation nodes, and scored
-    once on the test nodes. Writes RUN/scores.json.
+    For each split, a classifier is fitted on the training nodes, its regularisation is chosen on the validation nodes,
+    and it is scored once on the test nodes. Writes RUN/scores.json.
 
     Args:
         run: a folder that `girl pretrain` wrote.
-        protocol: how nodes are shared out; by default the run's.
-        data_root: where datasets are kept.
-        mirror: a folder of raw files to copy from instead of downloading.
+        protocol: how nodes are split; by default the run's protocol.
+        data_root: where datasets are cached; by default GIRL_DATA or the user's cache folder.
+        mirror: a folder of raw files to copy from instead of downloading; by default GIRL_MIRROR.
         probe: linear (logistic regression), mlp (two layers with ELU, as in the paper) or svm (a kernel machine). By
-            default linear; for sets of graphs svm, as is the custom.
-        splits: at most this many splits, where the protocol has several.
+            default linear; for sets of graphs svm, as is usual.
+        splits: at most this many splits.
     """
-    from girl import datasets
-    from girl import splits as rules
-    from girl.evaluation.scores import controls, score_splits
-    from girl.files import write_json
-    from girl.training.batch import fingerprint
-    from girl.training.cached_batch import cached_batch, cached_part
-    from girl.training.run import load_run
-    from girl.training.untrained import embed_untrained
+    from girl.api.evaluate import evaluate as evaluate_folder
 
-    if splits < 1:
-        raise InputError(f"--splits: given {splits}, expected at least 1")
-    known = load_run(run)
-    if "dataset" not in known.config:
-        raise InputError(f"{run}: its graph is not a named dataset, expected a run of `girl pretrain`")
-    found = datasets.load(known.config["dataset"], data_root, mirror)
-    rule = rules.get(protocol or known.config.get("protocol", found.protocols[0]))
-    _check_inductive(found, rule.name, [known.config.get("protocol", found.protocols[0])])
-    # On inductive data the test nodes of other splits were seen in training.
-    chosen = [known.config.get("split", 0)] if found.inductive else list(range(min(splits, rule.count(found))))
-    whole = cached_batch(found.data, known.recipe.encoder)
-    part = cached_part(whole, rule.split(found, chosen[0]).train) if found.inductive else whole
-    if known.config.get("fingerprint") != fingerprint(part):
-        raise InputError(
-            f"{run}: its graph is not the {found.title} that is at hand: another stand-in, another version, or another "
-            "recipe. Give the `girl pretrain` command again, in another folder"
-        )
-    probe = probe or ("svm" if found.graphs else "linear")
-    rows = [score_splits(name, h, found, rule, chosen, probe) for name, h in controls(found)]
-    control = embed_untrained(whole, known.recipe, part)
-    rows.append(score_splits("untrained encoder", control, found, rule, chosen, probe))
-    name = known.recipe.name
-    ours = "GIRL" if name == "girl" else name
-    rows.append(score_splits(ours, known.embed(whole), found, rule, chosen, probe))
-    title = f"{found.title}, {rule.name}, {probe} probe, {len(chosen)} split{'s' if len(chosen) > 1 else ''}"
-    table = Table("representation", f"test {rows[0].metric}", "validation", title=title)
-    for row in rows:
+    result = evaluate_folder(run, protocol=protocol, probe=probe, splits=splits, data_root=data_root, mirror=mirror)
+    table = Table("representation", f"test {result.rows[0].metric}", "validation", title=result.title)
+    for row in result.rows:
         table.add_row(row.representation, str(row.test), str(row.val))
     console.print(table)
-    about = {"dataset": found.name, "stand_in": found.stand_in, "splits": chosen, "seed": known.recipe.train.seed}
-    write_json(run / "scores.json", {**about, "rows": [row.to_dict() for row in rows]})
-
-
-def _check_inductive(dataset: NodeDataset, protocol: str, allowed: Collection[str]) -> None:
-    """Where training sees training nodes only, another protocol would test on nodes that were seen."""
-    if dataset.inductive and protocol not in allowed:
-        raise InputError(
-            f"protocol: given {protocol!r}, expected {' or '.join(map(repr, allowed))}: {dataset.name} is inductive, "
-            "and training sees that protocol's training nodes"
-        )

@@ -9,8 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN
-from girl.cli.app import out as console
+from girl.cli.app import DATA, OUT, RUN, console
 from girl.errors import InputError
 
 
@@ -36,25 +35,25 @@ def rho(
         y: what is to be explained.
         x_columns: columns of a table that are x; all of them if not given.
         y_columns: columns of a table that are y; all of them if not given.
-        seed: fixes every random choice.
+        seed: seed of every random choice.
         as_json: print one JSON object instead of a table.
     """
-    from girl.kernel.estimate import estimate
+    from girl.kernel.estimate import estimate_rho
     from girl.tables import read_matrix
 
     samples, targets = read_matrix(x, x_columns), read_matrix(y, y_columns)
     try:
-        found = estimate(samples, targets, seed=seed)
+        found = estimate_rho(samples, targets, random_state=seed)
     except ValueError as error:
         raise InputError(str(error).replace("x:", f"{x}:", 1).replace("targets[0]:", f"{y}:", 1)) from error
-    spread = sum(found.spread) / len(found.spread)
+    spread = sum(found.std) / len(found.std)
     if as_json:
-        value = {"rho": found.rho, "stderr": found.stderr, "spread": spread, "explained": found.explained}
+        value = {"rho": found.rho, "stderr": found.stderr, "spread": spread, "explained": found.explained_variance}
         print(json.dumps({**value, "columns": found.columns, "rows": found.rows}))
         return
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_row("ρ(Y|X)", f"[bold]{found.rho:.4f} ± {found.stderr:.4f}[/bold]", "what x leaves open of y")
     table.add_row("spread of Y", f"{spread:.4f}", "ρ if x said nothing")
-    table.add_row("explained", f"{found.explained:.1%}", "of the variance of y")
+    table.add_row("explained", f"{found.explained_variance:.1%}", "of the variance of y")
     table.add_row("rows", f"{found.rows:,}", "used" if found.rows == len(samples) else f"drawn from {len(samples):,}")
     console.print(table)

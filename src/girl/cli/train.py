@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from rich.table import Table
 
-from girl.cli.app import DATA, OUT, RUN, say
-from girl.cli.app import out as console
+from girl.cli.app import DATA, OUT, RUN, console, say
 from girl.cli.options import (
     NO_MODEL,
     NO_REGULARIZER,
@@ -36,27 +35,26 @@ def train(
     model: Annotated[ModelOptions, Parameter(name="*")] = NO_MODEL,  # type: ignore[valid-type]
     training: Annotated[SupervisedOptions, Parameter(name="*")] = NO_SUPERVISED,  # type: ignore[valid-type]
 ) -> None:
-    """Learn the labels of a named graph with a deep GNN, regularised or not.
+    """Train a deep GNN to classify the nodes of a named graph, with or without a regulariser.
 
-    For example `girl train cora --depth 18 --regularizer kr`, and the same with `--regularizer none` to see what the
-    regulariser is worth. The weights of the best epoch on the validation nodes are kept; the test nodes are scored
-    once, at the end. Interrupted, the same command goes on where it stopped. `torchrun --nproc-per-node 2 -m girl
-    train ...` shares every batch among two processes.
+    For example `girl train cora --depth 18 --regularizer kr`, and `--regularizer none` to compare. The weights of the
+    best epoch on the validation nodes are kept. The test nodes are scored once, at the end. If it is interrupted, the
+    same command continues it. `torchrun --nproc-per-node 2 -m girl train ...` divides every batch among two processes.
 
     Writes OUT/model.safetensors, config.json, history.json and scores.json.
 
     Args:
         dataset: a name that `girl datasets` lists.
         out: the run's folder; by default runs/DATASET-REGULARIZER-DEPTH.
-        protocol: how nodes are shared out; by default the dataset's usual one.
-        split: which split, where the protocol has several.
-        data_root: where datasets are kept; by default GIRL_DATA or the user's cache folder.
+        protocol: how nodes are split; by default the dataset's first protocol.
+        split: which split of the protocol.
+        data_root: where datasets are cached; by default GIRL_DATA or the user's cache folder.
         mirror: a folder of raw files to copy from instead of downloading; by default GIRL_MIRROR.
-        resume: go on with an interrupted run (auto), or start anew (never).
+        resume: continue an interrupted run (auto), or start again (never).
         device: cpu, cuda or auto.
-        regularizer: what keeps the labels readable.
-        model: what the classifier is made of.
-        training: how it is trained.
+        regularizer: the regulariser and its settings.
+        model: settings of the classifier.
+        training: settings of the training.
     """
     from girl.api.train import train as train_dataset
     from girl.datasets import describe
@@ -97,35 +95,34 @@ def diagnose(
     data_root: Annotated[Path | None, Parameter(group=DATA)] = None,
     mirror: Annotated[Path | None, Parameter(group=DATA)] = None,
 ) -> None:
-    """Draw where along its depth a trained network loses the labels.
+    """Show in which layers a trained network loses the labels.
 
-    For each layer, the share of the labels' spread that its output does not determine: 0, all there; 1, all lost. It
-    is measured by leave-one-out kernel regression, on nodes that the network did not learn from. Give several runs to
-    see them side by side, such as one with `--regularizer none` and one with `kr`. Runs trained with `--watch` also
-    show how it came to be, epoch by epoch.
+    For each layer, the share of the labels that its output does not explain: 0 means all is there, 1 that all is lost.
+    It is measured by leave-one-out kernel regression on nodes that were not trained on. Give several runs to compare
+    them, such as one with `--regularizer none` and one with `kr`. Runs trained with `--watch` also show the epochs.
 
     Writes OUT.svg, OUT.png and OUT.json.
 
     Args:
         runs: folders that `girl train` or `girl pretrain` wrote.
-        out: where to, without a suffix.
-        nodes: which nodes are measured.
-        data_root: where datasets are kept.
+        out: the files, without a suffix.
+        nodes: which nodes are used.
+        data_root: where datasets are cached.
         mirror: a folder of raw files to copy from instead of downloading.
     """
     from girl.evaluation.diagnosis import diagnose_run
     from girl.files import write_json
     from girl.reporting.diagnosis import draw_diagnosis
 
-    found = [diagnose_run(run, nodes, data_root, mirror) for run in runs]
-    picture = draw_diagnosis(found, out)
-    write_json(out.with_suffix(".json"), {"nodes": nodes, "runs": [vars(one) for one in found]})
-    table = Table(title=f"share of the labels that is lost, {nodes} nodes")
+    diagnoses = [diagnose_run(run, nodes, data_root, mirror) for run in runs]
+    picture = draw_diagnosis(diagnoses, out)
+    write_json(out.with_suffix(".json"), {"nodes": nodes, "runs": [vars(one) for one in diagnoses]})
+    table = Table(title=f"share of the labels that a layer does not explain, {nodes} nodes")
     table.add_column("layer")
-    for one in found:
+    for one in diagnoses:
         table.add_column(one.title)
-    for layer in range(max(len(one.layers) for one in found)):
-        shares = [f"{one.layers[layer]:.3f}" if layer < len(one.layers) else "" for one in found]
+    for layer in range(max(len(one.layers) for one in diagnoses)):
+        shares = [f"{one.layers[layer]:.3f}" if layer < len(one.layers) else "" for one in diagnoses]
         table.add_row("features" if layer == 0 else str(layer), *shares)
     console.print(table)
     say(f"picture: {picture}")

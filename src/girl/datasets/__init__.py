@@ -1,4 +1,4 @@
-"""Named datasets for node classification: ``load("cora")``.
+"""Named graphs with labels and splits: ``load("cora")``.
 
 A dataset comes from the cache (``root``, else the environment variable GIRL_DATA, else the user's cache folder), else
 from a mirror of raw files (``mirror``, else GIRL_MIRROR), else from the network.
@@ -37,13 +37,12 @@ def load(name: str, root: Path | str | None = None, mirror: Path | str | None = 
     """A dataset by name.
 
     Args:
-        name: one of :func:`names`; capitals, dashes and underscores do not matter.
+        name: one of :func:`names`; case, dashes and underscores do not matter.
         root: the cache folder.
-        mirror: a folder of raw files, laid out as the classes of torch_geometric expect; it is only read.
+        mirror: a folder of raw files in the layout of the torch_geometric classes; it is only read.
 
     Raises:
-        girl.errors.InputError: the name is unknown, a file is damaged, or the data cannot be reached; the message
-            says which, and what to do.
+        InputError: the name is unknown, a file is damaged, or the download failed; the message says what to do.
     """
     return cache.load(find(name), cache_root(root), cache.mirror_root(mirror))
 

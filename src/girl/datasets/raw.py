@@ -56,9 +56,8 @@ def read_raw(entry: Entry, root: Path) -> NodeDataset:
         _check_files(folder, entry.files)
         raise DamagedError(folder, f"the files {difference}: one is damaged, or they are not those of {entry.name}")
     _check_masks(folder, fixed, len(data.y))
-    protocols = offered_protocols(entry, fixed)
     labels = entry.classes, entry.multilabel, entry.inductive
-    return NodeDataset(entry.name, data, *labels, fixed, protocols, stand_in)
+    return NodeDataset(entry.name, data, *labels, fixed, offered_protocols(entry, fixed), stand_in)
 
 
 def read_raw_splits(entry: Entry, root: Path) -> Masks:

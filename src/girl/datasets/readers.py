@@ -82,9 +82,8 @@ def read(entry: Entry, root: Path) -> GraphAndSplits:
 def _digits() -> Data:
     """scikit-learn's digits: 1,797 images of 8 × 8 pixels in [0, 1], each connected to its ten nearest neighbours."""
     pixels, labels = load_digits(return_X_y=True)
-    pixels = pixels / 16
-    edges = nearest_neighbors(pixels, NEIGHBORS)
-    return Data(x=torch.from_numpy(pixels).float(), edge_index=edges, y=torch.from_numpy(labels).long())
+    x, edges = torch.from_numpy(pixels / 16).float(), nearest_neighbors(pixels / 16, NEIGHBORS)
+    return Data(x=x, edge_index=edges, y=torch.from_numpy(labels).long())
 
 
 def read_splits(entry: Entry, root: Path) -> Masks:

@@ -1,1 +1,1 @@
-"""What an embedding is worth: protocols (splits), probes, metrics and controls."""
+"""Measurements of embeddings: probes, baselines and label-free quality. Nothing here trains an encoder or draws."""

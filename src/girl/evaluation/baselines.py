@@ -1,7 +1,7 @@
-r"""Controls: representations that nobody trained, which every trained one has to beat.
+r"""Baselines: node representations that need no training, and that a trained embedding has to beat.
 
-The untrained encoder is the method itself with ``epochs=0``. The others are here: the raw features, and features
-smoothed over the graph by :math:`\hat A = D^{-1/2}(A + I)D^{-1/2}`, the propagation of GCN without its weights.
+These are the raw features, and features propagated by :math:`\hat A = D^{-1/2}(A + I)D^{-1/2}` as in a GCN without
+weights. The untrained encoder, a third baseline, is :func:`girl.training.untrained.embed_untrained`.
 """
 
 from __future__ import annotations
@@ -21,57 +21,57 @@ from girl.kernel.sparse import to_scipy
 
 _log = logging.getLogger(__name__)
 
-#: Sparse features with more entries than this are reduced before they are propagated, which makes them dense: 400 MB.
+#: Propagation makes sparse features dense: those with more entries than this (400 MB) are first reduced to 512 columns.
 LARGE = 10**8
-
-#: Columns that are left of them.
 REDUCED = 512
 
-#: Personalised PageRank is summed until what is left of it weighs less than this.
+#: The series of personalised PageRank is cut when the weights of its remaining terms sum to less than this.
 REMAINDER = 1e-3
 
 
 def raw(data: Data) -> Tensor:
-    """The features as they are, n × d, dense or CSR: what a graph must add to."""
+    """The node features, n × d, dense or CSR."""
     x: Tensor | None = data.x
     if x is None:
         raise InputError("data: given a graph without node features (x), expected n × d")
     return x
 
 
-def bag_of_nodes(x: Tensor, graph: Tensor, graphs: int) -> Tensor:
-    """The features of each graph's nodes summed up, graphs × d: how often each label occurs among them."""
-    own = x.to_dense() if x.layout != torch.strided else x
-    return own.new_zeros(graphs, own.shape[1]).index_add_(0, graph, own)
+def bag_of_nodes(data: Data) -> Tensor:
+    """The sum of the node features of each graph of a set, graphs × d: the counts, if features are one-hot labels."""
+    x = raw(data)
+    x = x.to_dense() if x.layout != torch.strided else x
+    graphs = data.graphs if "graphs" in data else len(data.y)
+    return x.new_zeros(graphs, x.shape[1]).index_add_(0, data.graph, x)
 
 
-def propagated(
+def propagate_features(
     data: Data, *, hops: int | None = None, teleport: float | None = None, keep: bool = False, seed: int = 0
 ) -> Tensor:
-    r"""Features smoothed over the graph without any training, n × d', dense.
+    r"""Features propagated over the graph without weights, n × d', dense.
 
     With ``hops`` = k, :math:`\hat A^k X` (SGC, Wu et al. 2019), or all of :math:`[X, \hat AX, …, \hat A^kX]` side by
     side if ``keep``. With ``teleport`` = α, personalised PageRank (APPNP, Gasteiger et al. 2019),
-    :math:`\sum_k \alpha(1-\alpha)^k \hat A^kX`. Edges count in both directions and once.
+    :math:`\sum_k \alpha(1-\alpha)^k \hat A^kX`. The graph is undirected; duplicate edges count once.
 
-    Sparse X of more than 10⁸ entries, zeros included, is first reduced to its 512 strongest directions by a randomised
-    truncated SVD (with a note in the log): smoothed, it would be dense.
+    Sparse X of more than 10⁸ entries, zeros included, is first reduced to 512 columns by a randomised truncated SVD,
+    and the log says so: propagated, it would be dense.
 
     Args:
         data: a graph with ``x`` (dense or CSR) and ``edge_index``.
-        hops: how often features are smoothed.
-        teleport: the chance to return to the node itself at each step, in (0, 1].
-        keep: with ``hops``, whether every hop is kept.
-        seed: of the reduction.
+        hops: number of propagation steps.
+        teleport: the restart probability of each step, in (0, 1].
+        keep: with ``hops``, whether the result holds every hop.
+        seed: seed of the reduction.
     """
     if (hops is None) == (teleport is None):
-        raise InputError(f"propagated: given hops={hops} and teleport={teleport}, expected exactly one of them")
+        raise InputError(f"propagate_features: given hops={hops} and teleport={teleport}, expected exactly one of them")
     x = _dense(raw(data), seed)
     adjacency = Graph.from_edges(data.edge_index, x.shape[0]).gcn
     adjacency = adjacency.with_values(adjacency.values.to(x.dtype))
     if teleport is not None:
         if not 0 < teleport <= 1:
-            raise InputError(f"teleport: given {teleport}, expected a chance above 0, up to 1")
+            raise InputError(f"teleport: given {teleport}, expected a probability above 0, up to 1")
         steps = 0
         while (1 - teleport) ** (steps + 1) > REMAINDER:
             steps += 1
@@ -84,12 +84,12 @@ def propagated(
     return torch.cat(layers, dim=1) if keep else layers[-1]
 
 
-#: The controls by the name they have in tables.
-CONTROLS: dict[str, Callable[[Data], Tensor]] = {
+#: The baselines of one graph, by their names in tables.
+BASELINES: dict[str, Callable[[Data], Tensor]] = {
     "raw": raw,
-    "sgc": lambda data: propagated(data, hops=2),
-    "hops": lambda data: propagated(data, hops=2, keep=True),
-    "ppr": lambda data: propagated(data, teleport=0.1),
+    "sgc": lambda data: propagate_features(data, hops=2),
+    "hops": lambda data: propagate_features(data, hops=2, keep=True),
+    "ppr": lambda data: propagate_features(data, teleport=0.1),
 }
 
 

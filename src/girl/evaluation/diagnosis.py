@@ -1,4 +1,4 @@
-"""Where along its depth a saved network loses the labels."""
+"""At which layer a saved network loses the labels."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import torch
 
 from girl import datasets, splits
 from girl.errors import InputError
-from girl.graph.batch import Batch
-from girl.nn.diagnosis import lost_share, lost_shares
+from girl.nn.diagnosis import unexplained_fraction, unexplained_fractions
 from girl.training.batch import make_batch
 from girl.training.run import load_run
 from girl.training.run_folder import load_folder
@@ -20,13 +19,13 @@ from girl.training.supervised_run import load_supervised
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The share of the labels' spread that is lost, layer by layer."""
+    """The fraction of the labels' variation that each layer has lost."""
 
     title: str
     layers: list[float]
-    """Of the features, and of each layer's output."""
+    """For the features, then for each layer's output."""
     trace: list[dict[str, float]]
-    """The same of the layers in some epochs, on validation nodes; empty if it was not watched."""
+    """The same for each layer's output in some epochs, on validation nodes; empty if it was not recorded."""
 
 
 def diagnose_run(
@@ -35,31 +34,32 @@ def diagnose_run(
     """Measure every layer of a run of `girl train` or `girl pretrain`.
 
     Args:
-        run: its folder.
+        run: the run's folder.
         nodes: which nodes of its split are measured.
-        data_root: where datasets are kept.
-        mirror: a folder of raw files.
+        data_root: folder of the datasets.
+        mirror: folder of raw files.
     """
     config, _, _ = load_folder(run, "`girl train` or `girl pretrain`")
-    if config.get("kind") == "supervised":
-        known = load_supervised(run)
-        settings, trace = known.recipe.model.encoder, known.history.observed
-        title = f"{known.recipe.regularizer.regularizer}, depth {known.recipe.model.depth}"
-        about = known.config
+    supervised = load_supervised(run) if config.get("kind") == "supervised" else None
+    if supervised is not None:
+        recipe, trace, config = supervised.recipe, supervised.history.observed, supervised.config
+        settings, title = recipe.model.encoder, f"{recipe.regularizer.regularizer}, depth {recipe.model.depth}"
     else:
-        other = load_run(run)
-        settings, trace = other.recipe.encoder, []
-        name = "GIRL" if other.recipe.name == "girl" else other.recipe.name
-        title, about = f"{name}, {settings.conv}, depth {settings.layers}", other.config
-    if "dataset" not in about:
-        raise InputError(f"{run}: its graph is not a named dataset, and its labels are not at hand")
-    found = datasets.load(about["dataset"], data_root, mirror)
-    found.check_nodes("a diagnosis")
-    split = splits.get(about["protocol"]).split(found, about["split"])
-    whole: Batch = make_batch(found.data, settings)
-    chosen = getattr(split, nodes)
-    y = found.data.y
-    first = lost_share(whole.x.dense(chosen), y[chosen], torch.Generator().manual_seed(0))
-    supervised = config.get("kind") == "supervised"
-    layers = known.model.by_layer(whole.x, whole.graph) if supervised else other.method.by_layer(whole)
-    return Diagnosis(f"{found.title}: {title}", [first, *lost_shares(layers, y, chosen)], trace)
+        pretrained = load_run(run)
+        settings, trace, config = pretrained.recipe.encoder, [], pretrained.config
+        name = "GIRL" if pretrained.recipe.name == "girl" else pretrained.recipe.name
+        title = f"{name}, {settings.conv}, depth {settings.layers}"
+    if "dataset" not in config:
+        raise InputError(f"{run}: its graph is not a named dataset, so its labels are not available")
+    dataset = datasets.load(config["dataset"], data_root, mirror)
+    dataset.check_nodes("a diagnosis")
+    split = splits.get(config["protocol"]).split(dataset, config["split"])
+    batch = make_batch(dataset.data, settings)
+    measured, y = getattr(split, nodes), dataset.data.y
+    features = unexplained_fraction(batch.x.dense(measured), y[measured], torch.Generator().manual_seed(0))
+    layers = (
+        pretrained.method.iter_layers(batch)
+        if supervised is None
+        else supervised.model.iter_layers(batch.x, batch.graph)
+    )
+    return Diagnosis(f"{dataset.title}: {title}", [features, *unexplained_fractions(layers, y, measured)], trace)

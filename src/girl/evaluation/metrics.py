@@ -1,4 +1,4 @@
-"""Scores of predictions, and what to say about several of them."""
+"""Metrics of predictions, and summaries of several scores."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from girl.errors import InputError
 
 
 def accuracy(predicted: Tensor, y: Tensor) -> float:
-    """The share of nodes whose class is predicted, of classes n and n."""
+    """The fraction of nodes whose class is predicted correctly; both arguments are classes (n)."""
     return float((predicted == y).double().mean())
 
 
 def micro_f1(predicted: Tensor, y: Tensor) -> float:
-    r"""Micro-averaged F1 of yes-or-no labels n × c, all pooled: :math:`2TP/(2TP+FP+FN)`; 1 if there is no yes at all.
+    r"""Micro-averaged F1 of binary labels (n × c), :math:`2TP/(2TP+FP+FN)`; 1 if no label is true or predicted.
 
-    With one class per node it equals accuracy, which is why tables mislabel one as the other.
+    With one class per node it equals accuracy, which is why tables often confuse the two. scikit-learn's ``f1_score``
+    gives the same number many times slower: see ``results/bench/probe.json``.
     """
     predicted, y = predicted.bool(), y.bool()
     hits = int((predicted & y).sum())
-    wrong = int((predicted ^ y).sum())
-    return 2 * hits / (2 * hits + wrong) if hits + wrong else 1.0
+    errors = int((predicted ^ y).sum())
+    return 2 * hits / (2 * hits + errors) if hits + errors else 1.0
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean and sample standard deviation (over count - 1) of scores; one score alone has no deviation."""
+    """Mean and sample standard deviation (ddof = 1) of scores; ``std`` is None for a single score."""
 
     mean: float
     std: float | None
@@ -41,8 +42,8 @@ class Summary:
         return f"{100 * self.mean:.2f}" + (f" ± {100 * self.std:.2f}" if self.std is not None else "")
 
 
-def summarise(scores: Sequence[float]) -> Summary:
-    """``mean ± std`` of scores over seeds or splits."""
+def summarize(scores: Sequence[float]) -> Summary:
+    """Mean and standard deviation of scores over seeds or splits."""
     if not scores:
         raise InputError("scores: given none, expected at least one")
     values = torch.tensor(scores, dtype=torch.float64)
@@ -51,11 +52,10 @@ def summarise(scores: Sequence[float]) -> Summary:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The mean of paired differences and its standard error."""
+    """The mean of paired differences and its standard error; ``error`` is None for a single pair."""
 
     difference: float
     error: float | None
-    """None if there is one pair only."""
     count: int
 
     def __str__(self) -> str:
@@ -66,13 +66,13 @@ class Comparison:
 def compare(scores: Sequence[float], others: Sequence[float]) -> Comparison:
     r"""How much better ``scores`` are than ``others``, pair by pair on the same splits and seeds.
 
-    With differences :math:`\delta_i` the error is :math:`\mathrm{std}(\delta)/\sqrt{k}`. What makes a split easy or
-    hard is the same on both sides and cancels, so differences far below the spread of either column can be told.
-    Random splits of one graph overlap: the error says what more splits of *this* graph would change, not what another
-    graph would.
+    With differences :math:`\delta_i` the error is :math:`\mathrm{std}(\delta)/\sqrt{k}`. Whether a split is easy or
+    hard affects both sides alike and cancels, so differences far below the standard deviation of either can be seen.
+    Random splits of one graph overlap: the error estimates what more splits of *this* graph would change, not what
+    another graph would.
     """
     if len(scores) != len(others):
         raise InputError(f"scores: given {len(scores)} and {len(others)}, expected pairs on the same splits and seeds")
-    differences = summarise([a - b for a, b in zip(scores, others, strict=True)])
+    differences = summarize([a - b for a, b in zip(scores, others, strict=True)])
     error = None if differences.std is None else differences.std / math.sqrt(differences.count)
     return Comparison(differences.mean, error, differences.count)

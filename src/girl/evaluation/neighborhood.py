@@ -1,4 +1,4 @@
-"""How far a representation has the graph in it: are neighbours near?"""
+"""How well a representation keeps the graph: are neighbours in the graph near each other?"""
 
 from __future__ import annotations
 
@@ -7,37 +7,40 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
-import scipy.stats
 import torch
 from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from girl.evaluation.design_matrix import sample
 from girl.graph.adjacency import build_adjacency
 from girl.kernel.sparse import to_scipy
 
+#: Names of representations in reports and tables.
 RAW, BAG, UNTRAINED, GIRL = "raw features", "bag of nodes", "untrained encoder", "GIRL"
 
-#: Edges, and pairs that are none, whose similarity is compared: the AUC is then known to about ± 0.01.
+#: Edges, and pairs of nodes without an edge, whose similarity is compared: the AUC is then known to about ± 0.01.
 PAIRS = 5000
 
-#: Nearest nodes that are looked at, and the comparisons (queries × nodes) that finding them may take.
+#: Nearest nodes that are checked, and the number of comparisons (queries × nodes) that finding them may take.
 NEAREST = 10
 COMPARISONS = 200_000_000
 QUERIES = (100, 1000)
 
+Nodes = NDArray[np.int64]
+
 
 @dataclass(frozen=True)
-class Likeness:
-    """How far a representation has the graph in it; None where there is nothing to compare."""
+class NeighborhoodScore:
+    """How well a representation keeps the graph; None where there is nothing to compare."""
 
     name: str
-    links: float | None
-    """AUC: the chance that the ends of an edge are more similar than a pair of nodes without one."""
+    link_auc: float | None
+    """AUC: the probability that the ends of an edge are more similar than two nodes without one."""
     one_hop: float | None
-    """Of a node's nearest (as many as it has neighbours, at most ten), the share that are its neighbours."""
+    """Of a node's nearest (as many as it has neighbours, at most ten), the fraction that are its neighbours."""
     two_hops: float | None
-    """The share that are its neighbours or theirs."""
+    """The fraction that are its neighbours or neighbours of those."""
 
 
 def neighbourhoods(edge_index: Tensor | NDArray[np.integer], nodes: int) -> scipy.sparse.csr_array:
@@ -45,10 +48,10 @@ def neighbourhoods(edge_index: Tensor | NDArray[np.integer], nodes: int) -> scip
     return scipy.sparse.csr_array(to_scipy(build_adjacency(torch.as_tensor(edge_index), nodes)))
 
 
-class Cosines:
-    """Similarities of rows, dense or CSR: cosines after the mean row is taken off; a row that is the mean has none.
+class CosineSimilarity:
+    """Cosine similarities of centred rows, dense or CSR; a row that equals the mean has similarity 0 to all.
 
-    Neither shift, scale nor rotation of a representation changes them, so that representations can be compared.
+    They do not change when a representation is shifted, scaled or rotated, so representations can be compared.
     """
 
     def __init__(self, h: Tensor) -> None:
@@ -60,143 +63,127 @@ class Cosines:
         # (x - μ)·(y - μ) = x·y - x·μ - y·μ + μ·μ: a sparse matrix stays sparse.
         self._rows = to_scipy(h.double())
         mean = np.asarray(self._rows.mean(axis=0)).ravel()
-        self._across, self._square = self._rows @ mean, float(mean @ mean)
+        self._dot_mean, self._mean_square = self._rows @ mean, float(mean @ mean)
         squares = np.asarray(self._rows.multiply(self._rows).sum(axis=1)).ravel()
-        spread = squares - 2 * self._across + self._square
-        self._lengths = np.where(spread > 1e-12 * squares.max(initial=0), np.sqrt(np.maximum(spread, 0)), np.inf)
+        centered = squares - 2 * self._dot_mean + self._mean_square
+        self._lengths = np.where(centered > 1e-12 * squares.max(initial=0), np.sqrt(np.maximum(centered, 0)), np.inf)
 
-    def pairs(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Of nodes one by one."""
+    def pairs(self, left: Nodes, right: Nodes) -> NDArray[np.float64]:
+        """The similarity of each pair (left[i], right[i])."""
         if self._h is not None:
-            product = (self._unit(one) * self._unit(other)).sum(1)
-            return product.double().numpy()
-        dots = np.asarray(self._rows[one].multiply(self._rows[other]).sum(axis=1)).ravel()
-        centred = dots - self._across[one] - self._across[other] + self._square
-        return centred / self._lengths[one] / self._lengths[other]
+            return (self._unit(left) * self._unit(right)).sum(1).double().numpy()
+        dots = np.asarray(self._rows[left].multiply(self._rows[right]).sum(axis=1)).ravel()
+        centered = dots - self._dot_mean[left] - self._dot_mean[right] + self._mean_square
+        return centered / self._lengths[left] / self._lengths[right]
 
-    def block(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Tensor:
-        """Of each node with each."""
+    def matrix(self, left: Nodes, right: Nodes) -> Tensor:
+        """The similarity of every node of ``left`` to every node of ``right``."""
         if self._h is not None:
-            return self._unit(one) @ self._unit(other).T
-        dots = (self._rows[one] @ self._rows[other].T).toarray()
-        centred = dots - self._across[one][:, None] - self._across[other] + self._square
-        return torch.from_numpy(centred / self._lengths[one][:, None] / self._lengths[other])
+            return self._unit(left) @ self._unit(right).T
+        dots = (self._rows[left] @ self._rows[right].T).toarray()
+        centered = dots - self._dot_mean[left][:, None] - self._dot_mean[right] + self._mean_square
+        return torch.from_numpy(centered / self._lengths[left][:, None] / self._lengths[right])
 
     def nearest(
-        self, nodes: NDArray[np.int64], count: int, generator: torch.Generator | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The most similar others of each node, the nearest first, and their similarities: q × count, both.
+        self, queries: Nodes, count: int, generator: torch.Generator | None = None
+    ) -> tuple[Nodes, NDArray[np.float64]]:
+        """The most similar other nodes of each query, the nearest first, and their similarities: both q × count.
 
         Args:
-            nodes: whose (q).
+            queries: the nodes whose nearest are wanted (q).
             count: how many, at most n - 1.
-            generator: breaks ties by lot, so that rows which are all alike have no nearest by their order.
+            generator: breaks ties at random, so that the order of equal rows does not matter.
         """
         count = min(count, self._n - 1)
-        best = torch.zeros(len(nodes), 0)
-        who = torch.zeros(len(nodes), 0, dtype=torch.int64)
+        best = torch.zeros(len(queries), 0)
+        nearest = torch.zeros(len(queries), 0, dtype=torch.int64)
         for start in range(0, self._n, 8192):
-            others = np.arange(start, min(start + 8192, self._n))
-            found = self.block(nodes, others).float()
+            block = np.arange(start, min(start + 8192, self._n))
+            similarity = self.matrix(queries, block).float()
             if generator is not None:
-                found += 1e-6 * torch.rand(found.shape, generator=generator)
-            here = np.flatnonzero((nodes >= start) & (nodes <= others[-1]))
-            found[here, nodes[here] - start] = -torch.inf  # nobody is their own neighbour
-            near, at = found.topk(min(count, len(others)), dim=1)
-            best, order = torch.cat([best, near], 1).topk(min(count, best.shape[1] + near.shape[1]), dim=1)
-            who = torch.cat([who, start + at], 1).gather(1, order)
-        return who.numpy(), best.double().numpy()
+                similarity += 1e-6 * torch.rand(similarity.shape, generator=generator)
+            inside = np.flatnonzero((queries >= start) & (queries <= block[-1]))
+            similarity[inside, queries[inside] - start] = -torch.inf  # a node is not its own neighbour
+            top, index = similarity.topk(min(count, len(block)), dim=1)
+            best, order = torch.cat([best, top], 1).topk(min(count, best.shape[1] + top.shape[1]), dim=1)
+            nearest = torch.cat([nearest, start + index], 1).gather(1, order)
+        return nearest.numpy(), best.double().numpy()
 
-    def _unit(self, nodes: NDArray[np.int64]) -> Tensor:
+    def _unit(self, nodes: Nodes) -> Tensor:
         assert self._h is not None
         rows = self._h[torch.from_numpy(nodes)] - self._mean
         lengths = rows.norm(dim=1, keepdim=True)
-        # What rounding leaves of a row that is the mean points nowhere.
+        # A row that equals the mean up to rounding has no direction.
         return torch.where(lengths > 1e-6 * self._mean.norm(), rows / lengths.clamp(min=1e-30), 0.0)
 
 
-def likenesses(
-    known: Mapping[str, Tensor], joined: scipy.sparse.csr_array, seed: int = 0
-) -> tuple[list[Likeness], Likeness]:
-    """How far each representation has the graph in it, and what chance gives.
-
-    All are held against the same pairs and the same nodes.
-    """
+def score_neighborhoods(
+    representations: Mapping[str, Tensor], adjacency: scipy.sparse.csr_array, seed: int = 0
+) -> tuple[list[NeighborhoodScore], NeighborhoodScore]:
+    """The score of each representation, on the same sampled pairs and nodes, and the score of chance."""
     rng = np.random.default_rng(seed)
-    edges, others = _edges(joined, rng), _non_edges(joined, rng)
-    degree = np.diff(joined.indptr)
-    least, most = QUERIES
+    edges, non_edges = _edges(adjacency, rng), _non_edges(adjacency, rng)
+    is_edge = np.repeat([1, 0], [len(edges[0]), len(non_edges[0])])
+    has_pairs = 0 < is_edge.sum() < len(is_edge)
+    degree = np.diff(adjacency.indptr)
     queries = np.flatnonzero(degree)
-    queries = queries[sample(len(queries), min(max(COMPARISONS // max(len(degree), 1), least), most), seed).numpy()]
-    found = []
-    for name, h in known.items():
-        cosines = Cosines(h)
-        links = auc(cosines.pairs(*edges), cosines.pairs(*others)) if len(edges[0]) and len(others[0]) else None
-        hops = _preserved(cosines, joined, queries, seed)
-        found.append(Likeness(name, links, *hops))
-    any_pairs = bool(len(edges[0]) and len(others[0]))
-    return found, Likeness("chance", 0.5 if any_pairs else None, *_by_chance(joined, queries, rng))
+    queries = queries[sample(len(queries), int(np.clip(COMPARISONS // max(len(degree), 1), *QUERIES)), seed).numpy()]
+    scores = []
+    for name, h in representations.items():
+        cosine = CosineSimilarity(h)
+        similarity = np.concatenate([cosine.pairs(*edges), cosine.pairs(*non_edges)])
+        auc = float(roc_auc_score(is_edge, similarity)) if has_pairs else None
+        hops = _hop_rates(cosine, adjacency, queries, seed) if len(queries) else (None, None)
+        scores.append(NeighborhoodScore(name, auc, *hops))
+    hops = _chance_rates(adjacency, queries, rng) if len(queries) else (None, None)
+    return scores, NeighborhoodScore("chance", 0.5 if has_pairs else None, *hops)
 
 
-def auc(high: NDArray[np.float64], low: NDArray[np.float64]) -> float:
-    """The chance that one of ``high`` is larger than one of ``low``; a tie counts half."""
-    ranks = scipy.stats.rankdata(np.concatenate([high, low]))
-    n, m = len(high), len(low)
-    return float((ranks[:n].sum() - n * (n + 1) / 2) / (n * m))
+def _edges(adjacency: scipy.sparse.csr_array, rng: np.random.Generator) -> tuple[Nodes, Nodes]:
+    source, target = scipy.sparse.triu(adjacency, 1).nonzero()
+    chosen = rng.choice(len(source), min(PAIRS, len(source)), replace=False) if len(source) else np.zeros(0, np.int64)
+    return source[chosen].astype(np.int64), target[chosen].astype(np.int64)
 
 
-def _edges(joined: scipy.sparse.csr_array, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    one, other = scipy.sparse.triu(joined, 1).nonzero()
-    at = rng.choice(len(one), min(PAIRS, len(one)), replace=False) if len(one) else np.zeros(0, dtype=np.int64)
-    return one[at].astype(np.int64), other[at].astype(np.int64)
+def _non_edges(adjacency: scipy.sparse.csr_array, rng: np.random.Generator) -> tuple[Nodes, Nodes]:
+    n = adjacency.shape[0]
+    if n <= 1000:  # few enough to list all
+        source, target = np.nonzero(np.triu(adjacency.toarray() == 0, 1))
+        chosen = rng.permutation(len(source))[:PAIRS]
+        return source[chosen], target[chosen]
+    pairs = np.zeros((2, 0), dtype=np.int64)
+    for _ in range(20):  # one round is enough unless the graph is almost complete
+        source, target = rng.integers(0, n, (2, PAIRS))
+        free = (source != target) & (np.asarray(adjacency[source, target]).ravel() == 0)
+        pairs = np.concatenate([pairs, np.stack([source, target])[:, free]], axis=1)[:, :PAIRS]
+    return pairs[0], pairs[1]
 
 
-def _non_edges(joined: scipy.sparse.csr_array, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    n = joined.shape[0]
-    if n <= 1000:  # few enough to list
-        one, other = np.nonzero(np.triu(joined.toarray() == 0, 1))
-        at = rng.permutation(len(one))[:PAIRS]
-        return one[at], other[at]
-    found = np.zeros((2, 0), dtype=np.int64)
-    for _ in range(20):  # one round is enough but for graphs where nearly all are joined to all
-        one, other = rng.integers(0, n, (2, PAIRS))
-        free = (one != other) & (np.asarray(joined[one, other]).ravel() == 0)
-        found = np.concatenate([found, np.stack([one, other])[:, free]], axis=1)[:, :PAIRS]
-    return found[0], found[1]
-
-
-def _preserved(
-    cosines: Cosines, joined: scipy.sparse.csr_array, queries: NDArray[np.int64], seed: int
-) -> tuple[float | None, float | None]:
-    if not len(queries):
-        return None, None
-    nearest, _ = cosines.nearest(queries, NEAREST, torch.Generator().manual_seed(seed))
-    asked = np.minimum(np.diff(joined.indptr)[queries], nearest.shape[1])
-    taken = np.arange(nearest.shape[1]) < asked[:, None]
-    near = _within(joined, queries, nearest)
-    one, two = (((hops & taken).sum(1) / asked).mean() for hops in near)
+def _hop_rates(
+    cosine: CosineSimilarity, adjacency: scipy.sparse.csr_array, queries: Nodes, seed: int
+) -> tuple[float, float]:
+    nearest, _ = cosine.nearest(queries, NEAREST, torch.Generator().manual_seed(seed))
+    counts = np.minimum(np.diff(adjacency.indptr)[queries], nearest.shape[1])
+    counted = np.arange(nearest.shape[1]) < counts[:, None]
+    one, two = (((hops & counted).sum(1) / counts).mean() for hops in _within(adjacency, queries, nearest))
     return float(one), float(two)
 
 
-def _by_chance(
-    joined: scipy.sparse.csr_array, queries: NDArray[np.int64], rng: np.random.Generator
-) -> tuple[float | None, float | None]:
-    if not len(queries):
-        return None, None
-    n = joined.shape[0]
-    one = np.diff(joined.indptr)[queries] / (n - 1)
-    drawn = (queries[:, None] + rng.integers(1, n, (len(queries), 3 * NEAREST))) % n  # never the node itself
-    return float(one.mean()), float(_within(joined, queries, drawn)[1].mean())
+def _chance_rates(adjacency: scipy.sparse.csr_array, queries: Nodes, rng: np.random.Generator) -> tuple[float, float]:
+    n = adjacency.shape[0]
+    one = np.diff(adjacency.indptr)[queries] / (n - 1)
+    others = (queries[:, None] + rng.integers(1, n, (len(queries), 3 * NEAREST))) % n  # never the node itself
+    return float(one.mean()), float(_within(adjacency, queries, others)[1].mean())
 
 
 def _within(
-    joined: scipy.sparse.csr_array, nodes: NDArray[np.int64], others: NDArray[np.int64]
+    adjacency: scipy.sparse.csr_array, queries: Nodes, others: Nodes
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which of each node's others (q × k) are at most one, and at most two hops away."""
+    """Which of each query's others (q × k) are at most one, and at most two hops away."""
     one, two = np.zeros(others.size, dtype=bool), np.zeros(others.size, dtype=bool)
-    left, right = np.repeat(nodes, others.shape[1]), others.ravel()
+    left, right = np.repeat(queries, others.shape[1]), others.ravel()
     for start in range(0, others.size, 256):  # a node may have a hundred thousand neighbours: few rows at a time
         part = slice(start, start + 256)
-        one[part] = np.asarray(joined[left[part], right[part]]).ravel() > 0
-        two[part] = one[part] | (joined[left[part]].multiply(joined[right[part]]).sum(axis=1) > 0)
+        one[part] = np.asarray(adjacency[left[part], right[part]]).ravel() > 0
+        two[part] = one[part] | (adjacency[left[part]].multiply(adjacency[right[part]]).sum(axis=1) > 0)
     return one.reshape(others.shape), two.reshape(others.shape)

@@ -1,4 +1,4 @@
-"""Probes: how well simple classifiers read labels off a frozen representation."""
+"""Probes: how well a simple classifier predicts labels from a frozen embedding."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ from typing import Literal
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from girl.errors import InputError
-from girl.evaluation.design_matrix import take
+from girl.evaluation.design_matrix import row_selector
 from girl.evaluation.logistic import logistic_path
 from girl.evaluation.metrics import accuracy, micro_f1
 from girl.evaluation.mlp import MLP, fit_mlp
-from girl.evaluation.svm import Machine
+from girl.evaluation.svm import KernelSVM
 from girl.splits import Split
 
 Kind = Literal["linear", "mlp", "svm"]
 
-#: C of the linear probe, in half decades; rows of mean squared length one give it the same meaning everywhere.
-STRENGTHS = tuple(10 ** (half / 2) for half in range(-6, 9))
+#: C of the linear probe, in half decades; rows are scaled to mean squared length one, so C means the same everywhere.
+C_GRID = tuple(10 ** (half / 2) for half in range(-6, 9))
 
 #: Weight decays of the MLP probe, the strongest first.
-DECAYS = (1e-2, 1e-3, 1e-4, 1e-5)
+WEIGHT_DECAYS = (1e-2, 1e-3, 1e-4, 1e-5)
 
 
 @dataclass(frozen=True)
 class Score:
-    """What a probe found."""
+    """The result of a probe on one split."""
 
     kind: Kind
     metric: Literal["accuracy", "micro-F1"]
     val: float
-    """A fraction, of the chosen strength: it was chosen for it, and is no estimate of anything."""
+    """The validation score (a fraction) that chose ``strength``: too good to serve as an estimate."""
     test: float
-    """A fraction, computed once, for the chosen strength."""
+    """The test score (a fraction), computed once, for the chosen ``strength``."""
     strength: float
-    """C of the linear probe and of the SVM (larger is weaker), the weight decay of the MLP (larger is stronger)."""
+    """Chosen C of the linear probe and the SVM (larger is weaker), or weight decay of the MLP (larger is stronger)."""
     seconds: float
 
 
@@ -51,27 +52,27 @@ def probe(
     *,
     multilabel: bool = False,
     seed: int = 0,
-    machine: Machine | None = None,
+    svm: KernelSVM | None = None,
 ) -> Score:
-    r"""Fit a classifier on training nodes, choose its strength on validation nodes, score it once on test nodes.
+    r"""Fit a classifier on training nodes, choose its regularization on validation nodes, score it on test nodes.
 
-    ``linear`` is logistic regression (one sigmoid per label if ``multilabel``) with an L2 penalty, on columns centred
-    and the whole matrix scaled by one number, both from training rows; see :mod:`girl.evaluation.logistic`. It has no
-    random part. ``mlp`` is the paper's: two layers with ELU, stopped early on validation; see
-    :mod:`girl.evaluation.mlp`. ``svm`` is the field's for sets of graphs: a kernel machine that chooses its strength by
-    folds within training and validation together; see :mod:`girl.evaluation.svm`.
+    ``linear`` is logistic regression (one sigmoid per label if ``multilabel``) with an L2 penalty. Columns are centred
+    and the matrix is scaled by one number, both from training rows; see :mod:`girl.evaluation.logistic`. It is
+    deterministic. ``mlp`` is the paper's: two layers with ELU and early stopping; see :mod:`girl.evaluation.mlp`.
+    ``svm`` is the usual one for sets of graphs: a kernel SVM that chooses C by cross-validation on training and
+    validation graphs together; see :mod:`girl.evaluation.svm`.
 
-    Validation sets are small, and the best of fifteen noisy scores is partly luck. A strength is therefore judged by
-    the mean of its own score and its neighbours' (weights ¼, ½, ¼), and ties go to the stronger penalty.
+    Validation sets are small, and the best of fifteen noisy scores is partly luck. Each C is therefore judged by the
+    mean of its own score and its neighbours' (weights ¼, ½, ¼), and ties go to the stronger penalty.
 
     Args:
-        h: a representation of every node, n × d, dense or CSR; a sparse one is never made dense.
-        y: classes (n), or yes-or-no labels (n × c) with ``multilabel``.
-        split: which nodes do what.
+        h: an embedding of every node, n × d, dense or CSR; a sparse one is never made dense.
+        y: classes (n), or binary labels (n × c) with ``multilabel``.
+        split: training, validation and test nodes.
         kind: ``"linear"``, ``"mlp"`` or ``"svm"``.
-        multilabel: whether y holds several labels per node; the metric is then micro-F1 at probability ½.
-        seed: of the MLP's first weights and batches, and of the SVM's folds.
-        machine: the SVM on ``h``, if there is one already from another split.
+        multilabel: whether a node may have several labels; the metric is then micro-F1 at probability ½.
+        seed: seed of the MLP's weights and batches, and of the SVM's folds.
+        svm: the SVM on ``h``, if another split has built it already.
 
     Example:
         >>> import torch
@@ -82,7 +83,7 @@ def probe(
         >>> probe(h, (h[:, 0] > 0).long(), Split(nodes[:100], nodes[100:200], nodes[200:])).test > 0.9
         True
     """
-    began = time.perf_counter()
+    start = time.perf_counter()
     task = _Task(h, y, split, multilabel)
     if kind == "linear":
         val, test, strength = _linear(task)
@@ -90,76 +91,70 @@ def probe(
         val, test, strength = _mlp(task, seed)
     elif kind == "svm":
         if multilabel:
-            raise InputError("probe: given 'svm' with several labels at once, expected 'linear' or 'mlp'")
-        val, test, strength = (machine or Machine(h.detach().cpu())).scores(y.cpu(), split, seed)
+            raise InputError("probe: given 'svm' with several labels per node, expected 'linear' or 'mlp'")
+        val, test, strength = (svm or KernelSVM(h.detach().cpu())).score(y.cpu(), split, seed)
     else:
         raise InputError(f"probe: given {kind!r}, expected 'linear', 'mlp' or 'svm'")
-    return Score(kind, "micro-F1" if multilabel else "accuracy", val, test, strength, time.perf_counter() - began)
+    return Score(kind, "micro-F1" if multilabel else "accuracy", val, test, strength, time.perf_counter() - start)
 
 
 class _Task:
-    """Rows and targets of the three parts, with the labels that training cannot tell apart set aside."""
+    """Rows and labels of the three parts of a split, without the labels that cannot be learned."""
 
     def __init__(self, h: Tensor, y: Tensor, split: Split, multilabel: bool) -> None:
         _check(h, y, split, multilabel)
         h, y = h.detach().cpu(), y.detach().cpu()
         h = h if h.dtype in (torch.float32, torch.float64) else h.float()
         self.multilabel = multilabel
-        self.rows = take(h)
+        self.rows = row_selector(h)
         self._split = split
         self._y = y
         self.x = self.rows(split.train)
         train = y[split.train]
         if multilabel:
-            share = train.double().mean(0)
-            # A label that all or no training node has cannot be learnt: it is predicted as it was seen.
-            self._kept = torch.nonzero((share > 0) & (share < 1)).flatten()
-            self._constant = share > 0.5
-            self.y = train[:, self._kept].to(h.dtype)
-            varied = len(self._kept) > 0
+            # A label that all or no training nodes have cannot be learned: it is predicted as constant.
+            rate = train.double().mean(0)
+            self._learned = torch.nonzero((rate > 0) & (rate < 1)).flatten()
+            self._constant = rate > 0.5
+            self.y = train[:, self._learned].to(h.dtype)
         else:
             # Classes without a training node have no finite weights; they are never predicted.
-            self._kept, self.y = torch.unique(train, return_inverse=True)
-            varied = len(self._kept) > 1
-        if not varied:
+            self._learned, self.y = torch.unique(train, return_inverse=True)
+        if len(self._learned) < (1 if multilabel else 2):
             raise InputError("y: all training nodes have the same label, expected at least two different ones")
         self.val = self.rows(split.val)
 
     def score(self, logits: Tensor, nodes: Tensor) -> float:
-        """The metric of logits of the labels kept."""
+        """The metric, from logits of the learned labels."""
         if not self.multilabel:
-            return accuracy(self._kept[logits.argmax(1)], self._y[nodes])
+            return accuracy(self._learned[logits.argmax(1)], self._y[nodes])
         predicted = self._constant.expand(len(nodes), -1).clone()
-        predicted[:, self._kept] = logits > 0
+        predicted[:, self._learned] = logits > 0
         return micro_f1(predicted, self._y[nodes])
 
     def validate(self, logits: Tensor) -> float:
         return self.score(logits, self._split.val)
 
+    @torch.no_grad()
     def test(self, model: Callable[[Tensor], Tensor]) -> float:
-        """The one look at the test nodes."""
-        with torch.no_grad():
-            return self.score(model(self.rows(self._split.test)), self._split.test)
+        """The test score, the only use of the test nodes."""
+        return self.score(model(self.rows(self._split.test)), self._split.test)
 
     def loss(self, logits: Tensor) -> float:
-        """The mean cross-entropy on validation, over labels that training saw."""
-        target = self._y[self._split.val]
+        """The mean cross-entropy on validation nodes, over the learned labels."""
+        y = self._y[self._split.val]
         if self.multilabel:
-            return float(
-                torch.nn.functional.binary_cross_entropy_with_logits(logits, target[:, self._kept].to(logits.dtype))
-            )
-        place = torch.searchsorted(self._kept, target).clamp(max=len(self._kept) - 1)
-        seen = self._kept[place] == target
-        if not bool(seen.any()):
-            return 0.0
-        return float(torch.nn.functional.cross_entropy(logits[seen], place[seen]))
+            return float(binary_cross_entropy_with_logits(logits, y[:, self._learned].to(logits.dtype)))
+        index = torch.searchsorted(self._learned, y).clamp(max=len(self._learned) - 1)
+        learned = self._learned[index] == y
+        return float(cross_entropy(logits[learned], index[learned])) if bool(learned.any()) else 0.0
 
 
 def _linear(task: _Task) -> tuple[float, float, float]:
-    models = list(logistic_path(task.x, task.y, STRENGTHS))
+    models = list(logistic_path(task.x, task.y, C_GRID))
     scores = [task.validate(model(task.val)) for model in models]
-    chosen = choose(scores)
-    return scores[chosen], task.test(models[chosen]), models[chosen].strength
+    best = smoothed_argmax(scores)
+    return scores[best], task.test(models[best]), models[best].c
 
 
 def _mlp(task: _Task, seed: int) -> tuple[float, float, float]:
@@ -171,16 +166,16 @@ def _mlp(task: _Task, seed: int) -> tuple[float, float, float]:
         logits = model(val)
         return task.validate(logits), -task.loss(logits)
 
-    fits = [(decay, *fit_mlp(x, y, take(x), score, decay, seed)) for decay in DECAYS]
+    fits = [(decay, *fit_mlp(x, y, row_selector(x), score, decay, seed)) for decay in WEIGHT_DECAYS]
     decay, model, (best, _) = max(fits, key=lambda fit: fit[2])
     return best, task.test(lambda rows: model(rows.to(torch.float32))), decay
 
 
-def choose(scores: Sequence[float]) -> int:
-    """The place of the best score, each first averaged with its neighbours (¼, ½, ¼); the first one of equals."""
+def smoothed_argmax(scores: Sequence[float]) -> int:
+    """The index of the best score after averaging each with its neighbours (¼, ½, ¼); the first of equals."""
     padded = np.pad(np.asarray(scores, dtype=float), 1, mode="edge")
     smooth = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
-    # Sums of the same scores in another order differ in their last digit, which must not decide.
+    # The tolerance keeps rounding errors from breaking ties.
     return int(np.argmax(smooth >= smooth.max() - 1e-9))
 
 
@@ -201,10 +196,10 @@ def _check(h: Tensor, y: Tensor, split: Split, multilabel: bool) -> None:
             raise InputError(f"split: given {name} nodes up to {int(nodes.max())}, expected 0 to {len(h) - 1}")
         if not bool((y[nodes] >= 0).all()):
             raise InputError(f"split: given {name} nodes without a label (-1 or NaN), expected labelled ones only")
-    # Validation and test may be the same: a search that must not see the test nodes scores on validation twice.
-    both = split.train[torch.isin(split.train, torch.cat([split.val, split.test]))]
-    if len(both):
+    # Validation and test may be the same: a search that must not use the test nodes scores on validation twice.
+    shared = split.train[torch.isin(split.train, torch.cat([split.val, split.test]))]
+    if len(shared):
         raise InputError(
-            f"split: given {len(both)} train nodes that are val or test nodes too, such as {int(both[0])}, "
-            "expected none: leave them out of one"
+            f"split: given {len(shared)} train nodes that are val or test nodes too, such as {int(shared[0])}, "
+            "expected none: each node may be in one part only"
         )

@@ -1,6 +1,6 @@
-"""The mathematics of kernel regression. Tensors in, tensors out; no graphs, no files."""
+"""Kernel regression: tensors in, tensors out. This package knows no graphs and no files."""
 
-from girl.kernel.estimate import Estimate, estimate, rho
+from girl.kernel.estimate import RhoEstimate, estimate_rho, rho
 from girl.kernel.loss import KRLoss, kr_loss
 
-__all__ = ["Estimate", "KRLoss", "estimate", "kr_loss", "rho"]
+__all__ = ["KRLoss", "RhoEstimate", "estimate_rho", "kr_loss", "rho"]

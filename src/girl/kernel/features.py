@@ -1,11 +1,9 @@
 r"""Features :math:`\Phi` (n x r) of the rows of x with :math:`K \approx \Phi\Phi^\top`, for the Gaussian kernel K.
 
-A feature map is prepared once from all rows and then applied to any chunk of them, so that a loss can stream over
-rows. Each elementary step is an :class:`torch.autograd.Function` that keeps what its backward needs and nothing else:
-the intermediate n x r matrices that autograd would save are the larger part of the memory otherwise.
+A feature map is prepared once from all rows and then applied to any chunk of them. Each step is a
+:class:`torch.autograd.Function` that saves only what its backward needs: the n x r intermediates that autograd would
+save are most of the memory otherwise.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable
@@ -15,60 +13,60 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from girl.kernel.bandwidth import draw_rows
-from girl.kernel.precision import wide
-from girl.kernel.rows import Rows
+from girl.kernel.chunks import ChunkedRows
+from girl.kernel.precision import wide_dtype
 
 Features = Literal["auto", "exact", "nystrom", "fourier"]
 Landmarks = Literal["uniform", "rpcholesky"]
 FEATURES = ("auto", "exact", "nystrom", "fourier")
 LANDMARKS = ("uniform", "rpcholesky")
 
-#: Randomly pivoted Cholesky chooses among this many candidates per landmark, drawn uniformly: O(r³), whatever n is.
+#: Random frequencies (d x k) by the number of columns d, to be shared by several losses.
+FrequencyCache = dict[int, Tensor]
+#: Randomly pivoted Cholesky chooses each landmark among this many uniform candidates per landmark: O(r³) for any n.
 CANDIDATES = 8
-
-#: Added to the diagonal of the landmarks' kernel matrix. Landmarks that nearly coincide act as derivatives of the
-#: kernel and carry information in directions that float32 cannot resolve: at this level the way back amplifies its
-#: rounding to less than one percent. Both types use it, so that both give the same answer.
+#: Added to the diagonal of the landmarks' kernel matrix. Landmarks that nearly coincide act like derivatives of the
+#: kernel, in directions that float32 cannot resolve. With this jitter the backward amplifies float32's rounding to less
+#: than one percent. float64 uses it too, so that both types give the same answer.
 JITTER = 3e-4
 
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """How a chunk of rows becomes features: ``apply(rows, *tensors)``, where gradients flow into the tensors too."""
+    """A function from a chunk of rows to features, ``apply(rows, *tensors)``, differentiable in rows and tensors."""
 
     tensors: tuple[Tensor, ...]
     apply: Callable[..., Tensor]
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the features."""
+        return self.tensors[0].dtype
+
     def __call__(self, rows: Tensor) -> Tensor:
-        """Φ (n x r) of the given rows."""
+        """Φ (n x r) of rows (n x d)."""
         return self.apply(rows, *self.tensors)
 
 
 class _Rescale(torch.autograd.Function):
-    """(x - center) * factor, keeping its result only: the gradient of the factor is ⟨ū, u⟩/factor."""
+    r"""u = (x - center) * factor, the rows moved to the origin and divided by σ, in the type of the factor 1/σ.
+
+    The centre has no gradient, because the kernel does not change under translation. Without centring, distances of
+    rows far from the origin would lose all their digits in float32. Only u is saved: the factor's gradient is ⟨ū, u⟩σ.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, center: Tensor, factor: Tensor) -> Tensor:
-        u = (x - center).mul_(factor)
+        u = (x.to(factor.dtype) - center.to(factor.dtype)).mul_(factor)
         ctx.save_for_backward(u, factor)
         return u
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, None, Tensor | None]:
         u, factor = ctx.saved_tensors
-        into_x = grads[0] * factor if ctx.needs_input_grad[0] else None
-        into_factor = (grads[0] * u).sum() / factor if ctx.needs_input_grad[2] else None
-        return into_x, None, into_factor
-
-
-def rescaled(x: Tensor, center: Tensor, factor: Tensor) -> Tensor:
-    r"""Rows moved to the origin and divided by :math:`\sigma`, in the type of ``factor`` = :math:`1/\sigma`.
-
-    The centre is a constant to autograd: the kernel does not change under translation, while distances of rows far
-    from the origin would lose all their digits in float32.
-    """
-    return _Rescale.apply(x.to(factor.dtype), center.to(factor.dtype), factor)
+        x_grad = grads[0] * factor if ctx.needs_input_grad[0] else None
+        factor_grad = (grads[0] * u).sum() / factor if ctx.needs_input_grad[2] else None
+        return x_grad, None, factor_grad
 
 
 class _Gaussian(torch.autograd.Function):
@@ -85,19 +83,23 @@ class _Gaussian(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None]:
         u, v, kernel = ctx.saved_tensors
         weight = grads[0] * kernel  # n × r
-        into_u = into_v = None
+        u_grad = v_grad = None
         if ctx.needs_input_grad[0]:
-            into_u = (weight @ v).addcmul_(weight.sum(1, keepdim=True), u, value=-1)
+            u_grad = (weight @ v).addcmul_(weight.sum(1, keepdim=True), u, value=-1)
         if ctx.needs_input_grad[1]:
-            into_v = (weight.T @ u).addcmul_(weight.sum(0).unsqueeze(1), v, value=-1)
-        return into_u, into_v
+            v_grad = (weight.T @ u).addcmul_(weight.sum(0).unsqueeze(1), v, value=-1)
+        return u_grad, v_grad
+
+
+_rescale: Callable[[Tensor, Tensor, Tensor], Tensor] = _Rescale.apply
+_gaussian: Callable[[Tensor, Tensor], Tensor] = _Gaussian.apply
 
 
 class _Fourier(torch.autograd.Function):
     r""":math:`[\cos(u\Omega), \sin(u\Omega)]/\sqrt k` (n x 2k), :math:`u = (x - c)f`, for frequencies Ω (d x k).
 
-    The rows are not rescaled, their products with the frequencies are: those are n x k, and k is less than d in most
-    layers. Rows that are far from the origin are moved there first, or the product would have lost its digits.
+    The factor f multiplies the products :math:`x\Omega` (n x k), not the rows (n x d): in most layers k is less than d.
+    Rows far from the origin are centred before the product, which would lose its digits otherwise.
     """
 
     @staticmethod
@@ -116,30 +118,25 @@ class _Fourier(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, None, None, Tensor | None, None]:
         frequencies, features, phase, factor = ctx.saved_tensors
         count = frequencies.shape[1]
-        into_phase = grads[0][:, count:] * features[:, :count]
-        into_phase.addcmul_(grads[0][:, :count], features[:, count:], value=-1)
-        into_factor = torch.linalg.vecdot(into_phase, phase).sum() / factor if ctx.needs_input_grad[3] else None
-        into_x = into_phase @ (frequencies.T * factor) if ctx.needs_input_grad[0] else None
-        return into_x, None, None, into_factor, None
+        phase_grad = grads[0][:, count:] * features[:, :count]
+        phase_grad.addcmul_(grads[0][:, :count], features[:, count:], value=-1)
+        factor_grad = torch.linalg.vecdot(phase_grad, phase).sum() / factor if ctx.needs_input_grad[3] else None
+        x_grad = phase_grad @ (frequencies.T * factor) if ctx.needs_input_grad[0] else None
+        return x_grad, None, None, factor_grad, None
 
 
-def gaussian(u: Tensor, v: Tensor) -> Tensor:
-    """The Gaussian kernel matrix (n x r) of rescaled rows ``u`` (n x d) and ``v`` (r x d), differentiable in both."""
-    return _Gaussian.apply(u, v)
-
-
-def _factor(width: Tensor, dtype: torch.dtype) -> Tensor:
+def _inverse_sigma(width: Tensor, dtype: torch.dtype) -> Tensor:
     return (2.0 / width.to(dtype)).sqrt()
 
 
-def kernel_matrix(rows: Rows, width: Tensor) -> Tensor:
-    """The full K (n x n) in the wide type."""
-    u = rescaled(rows.all(), rows.center, _factor(width, wide(rows.x)))
-    return gaussian(u, u)
+def kernel_matrix(rows: ChunkedRows, width: Tensor) -> Tensor:
+    r"""The full K (n x n) in float64 (:func:`~girl.kernel.precision.wide_dtype`); ``width`` is :math:`2\sigma^2`."""
+    u = _rescale(rows.all(), rows.center, _inverse_sigma(width, wide_dtype(rows.x)))
+    return _gaussian(u, u)
 
 
 def nystrom_map(
-    rows: Rows,
+    rows: ChunkedRows,
     width: Tensor,
     rank: int,
     landmarks: Landmarks,
@@ -147,101 +144,102 @@ def nystrom_map(
     generator: torch.Generator | None = None,
     jitter: float | None = None,
 ) -> FeatureMap:
-    r"""Nyström features :math:`\Phi = K_{nL} L^{-\top}`, :math:`K_{LL} = LL^\top`, for ``rank`` rows as landmarks.
+    r"""Nyström features :math:`\Phi = K_{nL} L^{-\top}`, :math:`K_{LL} = LL^\top`, with ``rank`` rows as landmarks.
 
-    :math:`\Phi\Phi^\top = K_{nL}K_{LL}^{-1}K_{Ln}` is exact on the landmarks, and everywhere once they are all rows.
-    :math:`K_{nL}` is multiplied out *before* any product over the n rows: products of the bare :math:`K_{nL}` would
-    square a condition number that float32 can only just carry. :data:`JITTER` keeps the factor finite where
-    landmarks repeat; with every row a landmark, in the wide type, there is nothing to trade, and it is next to nothing.
+    :math:`\Phi\Phi^\top = K_{nL}K_{LL}^{-1}K_{Ln}` is exact on the landmarks, and everywhere if all rows are landmarks.
+    :math:`K_{nL}` is multiplied by :math:`L^{-\top}` *before* any product over the n rows: products of :math:`K_{nL}`
+    itself would square a condition number that float32 can only just handle. :data:`JITTER` keeps L finite where
+    landmarks repeat; if every row is a landmark, in float64, almost none is needed.
     """
     rank = min(rank, rows.total)
     if landmarks == "uniform":
-        chosen = draw_rows(rows.total, rank, rows.x.device, generator)
+        chosen = _draw_rows(rows.total, rank, rows.x.device, generator)
     else:
         chosen = _pivoted_rows(rows, width.detach(), rank, generator)
-    pivot = rescaled(rows.take(chosen), rows.center, _factor(width, wide(rows.x)))  # r × d
-    gram = gaussian(pivot, pivot)
+    pivots = _rescale(rows.take(chosen), rows.center, _inverse_sigma(width, wide_dtype(rows.x)))  # r × d
+    gram = _gaussian(pivots, pivots)
     if jitter is None:
         jitter = 1e-10 if rank == rows.total and dtype == torch.float64 else JITTER
     identity = torch.eye(len(chosen), dtype=gram.dtype, device=gram.device)
     lower = torch.linalg.cholesky(gram + jitter * identity)
     whiten = torch.linalg.solve_triangular(lower, identity, upper=False).T.to(dtype)  # r × r
-    center = rows.center  # not all of rows: the map must not keep what it was made from
+    center = rows.center  # the closure must not keep `rows` alive
 
-    def apply(part: Tensor, factor: Tensor, pivot: Tensor, whiten: Tensor) -> Tensor:
-        return gaussian(rescaled(part, center, factor), pivot) @ whiten
+    def apply(chunk: Tensor, factor: Tensor, pivots: Tensor, whiten: Tensor) -> Tensor:
+        return _gaussian(_rescale(chunk, center, factor), pivots) @ whiten
 
-    return FeatureMap((_factor(width, dtype), pivot.to(dtype), whiten), apply)
+    return FeatureMap((_inverse_sigma(width, dtype), pivots.to(dtype), whiten), apply)
 
 
-def _pivoted_rows(rows: Rows, width: Tensor, rank: int, generator: torch.Generator | None) -> Tensor:
-    """Landmarks by randomly pivoted Cholesky: each drawn in proportion to what the ones before leave unexplained.
+def _draw_rows(n: int, size: int, device: torch.device, generator: torch.Generator | None) -> Tensor:
+    """``size`` of ``n`` row numbers without replacement, drawn on the generator's device."""
+    source = generator.device if generator is not None else device
+    return torch.randperm(n, generator=generator, device=source)[:size].to(device)
 
-    Chen, Epperly, Tropp, Webber, "Randomly pivoted Cholesky" (2022). Fewer than ``rank`` come back when the
-    candidates are explained before: further landmarks would only repeat them.
+
+def _pivoted_rows(rows: ChunkedRows, width: Tensor, rank: int, generator: torch.Generator | None) -> Tensor:
+    """Landmarks by randomly pivoted Cholesky: each is drawn in proportion to what the earlier ones leave unexplained.
+
+    Chen, Epperly, Tropp, Webber, "Randomly pivoted Cholesky" (2022). Returns fewer than ``rank`` landmarks if they
+    explain all candidates: more would only repeat them.
     """
-    candidates = draw_rows(rows.total, min(rows.total, CANDIDATES * rank), rows.x.device, generator)
+    candidates = _draw_rows(rows.total, min(rows.total, CANDIDATES * rank), rows.x.device, generator)
     with torch.no_grad():
-        u = rescaled(rows.take(candidates), rows.center, _factor(width, wide(rows.x)))
+        u = _rescale(rows.take(candidates), rows.center, _inverse_sigma(width, wide_dtype(rows.x)))
     factor = u.new_zeros(len(candidates), rank)
-    left = u.new_ones(len(candidates))  # the diagonal of K minus its current approximation
+    unexplained = u.new_ones(len(candidates))  # the diagonal of K minus its current approximation
     source = generator.device if generator is not None else u.device
     chosen: list[int] = []
     for step in range(rank):
-        if float(left.sum()) <= 1e-10 * len(candidates):
+        if float(unexplained.sum()) <= 1e-10 * len(candidates):
             break
-        at = int(torch.multinomial(left.to(source), 1, generator=generator))
-        chosen.append(at)
-        column = gaussian(u, u[at : at + 1]).squeeze(1) - factor[:, :step] @ factor[at, :step]
-        factor[:, step] = column / left[at].sqrt()
-        left = (left - factor[:, step].square()).clamp_(min=0)
-        left[at] = 0  # never twice, whatever rounding leaves there
+        pivot = int(torch.multinomial(unexplained.to(source), 1, generator=generator))
+        chosen.append(pivot)
+        column = _gaussian(u, u[pivot : pivot + 1]).squeeze(1) - factor[:, :step] @ factor[pivot, :step]
+        factor[:, step] = column / unexplained[pivot].sqrt()
+        unexplained = (unexplained - factor[:, step].square()).clamp_(min=0)
+        unexplained[pivot] = 0  # rounding must not let it be chosen twice
     return candidates[torch.tensor(chosen, device=candidates.device)]
 
 
-#: Frequencies that were drawn, by the columns that they are for.
-Drawn = dict[int, Tensor]
-
-
 def fourier_map(
-    rows: Rows,
+    rows: ChunkedRows,
     width: Tensor,
     rank: int,
     dtype: torch.dtype,
     generator: torch.Generator | None = None,
-    drawn: Drawn | None = None,
+    cache: FrequencyCache | None = None,
 ) -> FeatureMap:
-    r"""Orthogonal random Fourier features: :math:`[\cos u\Omega, \sin u\Omega]/\sqrt{r/2}`, u the rescaled rows.
+    r"""Orthogonal random Fourier features :math:`[\cos u\Omega, \sin u\Omega]/\sqrt{r/2}` of the rescaled rows u.
 
-    The columns of :math:`\Omega` come in orthogonal blocks with the lengths of Gaussian vectors, which is unbiased and
-    has less variance than independent columns (Yu et al., "Orthogonal random features", 2016). Cosine and sine come
-    in pairs, so that every row of :math:`\Phi` has length one, as every point has :math:`k(x,x)=1`, and a shift of x
-    only rotates the pairs; an odd rank is rounded up. Frequencies are taken from ``drawn``, or drawn and left there.
+    The columns of :math:`\Omega` come in orthogonal blocks with the lengths of Gaussian vectors. This is unbiased and
+    has less variance than independent columns (Yu et al., "Orthogonal random features", 2016). Cosine and sine come in
+    pairs, so that every row of :math:`\Phi` has norm one, as :math:`k(x,x)=1`, and a shift of x only rotates the pairs;
+    an odd rank is rounded up. Frequencies in ``cache`` are used; new ones are stored there.
     """
     columns = rows.x.shape[1]
-    drawn = {} if drawn is None else drawn
-    if columns not in drawn:
-        drawn[columns] = orthogonal_frequencies(columns, math.ceil(rank / 2), generator, rows.x.device)
-    frequencies = drawn[columns].to(rows.x.device, dtype)
+    cache = {} if cache is None else cache
+    if columns not in cache:
+        cache[columns] = orthogonal_frequencies(columns, math.ceil(rank / 2), generator, rows.x.device)
+    frequencies = cache[columns].to(rows.x.device, dtype)
+    center, far = rows.center.to(dtype), rows.far_from_origin
 
-    center, far = rows.center.to(dtype), rows.far
+    def apply(chunk: Tensor, factor: Tensor) -> Tensor:
+        return _Fourier.apply(chunk.to(dtype), center, far, factor, frequencies)
 
-    def apply(part: Tensor, factor: Tensor) -> Tensor:
-        return _Fourier.apply(part.to(dtype), center, far, factor, frequencies)
-
-    return FeatureMap((_factor(width, dtype),), apply)
+    return FeatureMap((_inverse_sigma(width, dtype),), apply)
 
 
 def orthogonal_frequencies(
     dimension: int, count: int, generator: torch.Generator | None, device: torch.device
 ) -> Tensor:
-    """Frequencies (d x k) of the unit-width Gaussian kernel, in blocks of up to d orthogonal columns."""
+    """Frequencies (d x k) of the Gaussian kernel with σ = 1, in blocks of up to d orthogonal columns."""
     source = generator.device if generator is not None else device
     blocks = []
     for start in range(0, count, dimension):
         size = min(dimension, count - start)
         direction, upper = torch.linalg.qr(torch.randn(dimension, size, generator=generator, device=source))
-        # The signs make the directions uniform on the sphere whatever convention the factorisation follows.
+        # The signs make the directions uniform on the sphere, whichever sign convention the QR routine follows.
         direction = direction * upper.diagonal().sign()
         length = torch.randn(dimension, size, generator=generator, device=source).norm(dim=0)
         blocks.append(direction * length)

@@ -1,53 +1,65 @@
-"""The ablation: kind of layer × depth 1 to 5, untrained and trained by GIRL."""
+"""The ablation: type of layer × depth 1 to 5, untrained and trained by GIRL."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from girl.errors import InputError
 from girl.lab.cells import Cell
+from girl.lab.experiment import CellExperiment, Count, DatasetNames
+from girl.lab.nodes import compute_on_nodes
 from girl.nn.convolutions import Conv
 from girl.training.recipe import Recipe
 
-DATASETS = ("cora", "citeseer", "pubmed", "photo")
 CONVS: tuple[Conv, ...] = ("gcn", "gatv2", "graphconv", "sage")
 DEPTHS = (1, 2, 3, 4, 5)
 
-
-#: METIS parts and epochs, about twenty steps in all: attention over five layers of a whole large graph is slow.
+#: METIS parts and epochs, about twenty steps in all: attention over five layers of a large graph is slow.
 TRAINING = {"cora": (0, 20), "citeseer": (0, 20), "pubmed": (8, 3), "photo": (3, 7)}
 
 
-def recipe_of(dataset: str, conv: Conv, depth: int) -> Recipe:
-    """The default recipe with another encoder. Nothing is chosen: a kind and depth stand for themselves.
+@dataclass(frozen=True, kw_only=True)
+class Ablation(CellExperiment):
+    """Types of layer (GCN, GATv2, GraphConv, SAGE) × depth 1 to 5, untrained and trained by GIRL.
 
-    Deep encoders are judged by their last layer, as in the paper. The width is 256.
+    Writes OUT/ablation/DATASET.json after every cell; interrupted, the same command goes on.
     """
-    recipe = Recipe()
-    clusters, epochs = TRAINING[dataset]
-    return replace(
-        recipe,
-        encoder=replace(recipe.encoder, conv=conv, layers=depth, hidden=256, keep=0.0),
-        train=replace(recipe.train, clusters=clusters, epochs=epochs),
-    )
+
+    name = "ablation"
+    available = tuple(TRAINING)
+
+    datasets: DatasetNames = tuple(TRAINING)
+    """which datasets."""
+    seeds: Count = 3
+    """number of seeds of each encoder."""
+
+    def recipes(self, dataset: str, seed: int) -> dict[str, Recipe]:
+        """The default recipe with other encoders. Nothing is chosen: each type and depth is shown as it is.
+
+        The embedding is the last layer alone, as in the paper. The width is 256.
+        """
+        recipes, base = {}, Recipe()
+        clusters, epochs = TRAINING[dataset]
+        train = replace(base.train, clusters=clusters, epochs=epochs, seed=seed)
+        for conv in CONVS:
+            for depth in DEPTHS:
+                encoder = replace(base.encoder, conv=conv, layers=depth, hidden=256, keep=0.0)
+                for trained in (False, True):
+                    recipes[method_name(conv, depth, trained)] = replace(base, encoder=encoder, train=train)
+        return recipes
+
+    def compute(self, cell: Cell) -> dict[str, Any]:
+        """As the node tables do."""
+        return compute_on_nodes(cell, self.load(cell.dataset))
+
+    def render(self, results: Path, folder: Path) -> dict[str, str]:
+        """Accuracy over depth."""
+        from girl.lab.tables import ablation
+
+        return ablation.render(self.current(results), folder)
 
 
-def name_of(conv: str, depth: int, trained: bool) -> str:
-    """The method's name in a cell."""
+def method_name(conv: str, depth: int, trained: bool) -> str:
+    """The method of a cell: ``gcn 2 girl``, ``gcn 2 untrained``."""
     return f"{conv} {depth} {'girl' if trained else 'untrained'}"
-
-
-def cells(names: Sequence[str], seeds: int) -> list[Cell]:
-    """All cells of the figure, seed by seed."""
-    for name in names:
-        if name not in DATASETS:
-            raise InputError(f"dataset: given {name!r}, expected one of {', '.join(DATASETS)}")
-    return [
-        Cell(name, name_of(conv, depth, trained), seed, recipe_of(name, conv, depth).with_seed(seed).to_dict())
-        for seed in range(seeds)
-        for name in names
-        for conv in CONVS
-        for depth in DEPTHS
-        for trained in (False, True)
-    ]

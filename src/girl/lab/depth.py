@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
+from typing import Annotated, Any, Self
 
 from girl import splits
+from girl.cli.app import RUN
 from girl.errors import InputError
 from girl.graph.node_features import Normalization
-from girl.lab.cells import Cell, Results, kept_dataset, run_cells
+from girl.lab.cells import Cell, Results
+from girl.lab.experiment import CellExperiment, Count, DatasetNames, several
 from girl.nn.classifier import ClassifierSettings
 from girl.training.state import TrainSettings
 from girl.training.supervised import KINDS, Kind, RegularizerSettings, SupervisedRecipe
@@ -23,15 +23,15 @@ DEPTHS = (3, 6, 9, 12, 15, 18)
 #: What is chosen on validation: λ of KR, and the weight decay. The other two have nothing to choose.
 CANDIDATES: dict[Kind, tuple[float, ...]] = {
     "none": (0.0,),
-    "wd": (1e-2, 1e-1, 1.0),
-    "fa": (0.0,),
+    "weight_decay": (1e-2, 1e-1, 1.0),
+    "fully_adjacent": (0.0,),
     "kr": (1.0, 10.0, 100.0),
 }
 
-#: Training nodes in a METIS part, at least.
-LEAST = 8
+#: The fewest training nodes in a METIS part.
+MIN_TRAINING_NODES = 8
 
-#: Epochs between looks at every layer, in the runs that the diagnosis is drawn from.
+#: Epochs between measurements of every layer, in the runs that the diagnosis is drawn from.
 WATCH = 10
 
 
@@ -46,9 +46,9 @@ class Plan:
     """The first of them, on whose validation nodes the candidates are compared."""
     epochs: int
     clusters: int = 0
-    per_batch: int = 1
+    batch_size: int = 1
     hidden: int = 64
-    normalise: Normalization = "zscore"
+    normalize: Normalization = "zscore"
     """Scaling of each node's features: as in the released code, unless a plain network of three layers validates better
     on the features as they are."""
 
@@ -58,9 +58,9 @@ class Plan:
 #: on ten fixed splits.
 HERE = {
     "texas": Plan("geom-gcn", 10, 3, 400),
-    "actor": Plan("geom-gcn", 10, 2, 40, 16, normalise="none"),
+    "actor": Plan("geom-gcn", 10, 2, 40, 16, normalize="none"),
     "cora": Plan("full", 5, 1, 80, 6),
-    "pubmed": Plan("full", 5, 1, 20, 40, normalise="none"),
+    "pubmed": Plan("full", 5, 1, 20, 40, normalize="none"),
     "photo": Plan("random-60-20-20", 5, 1, 40, 16),
     "computers": Plan("random-60-20-20", 5, 1, 27, 28),
     "cs": Plan("random-60-20-20", 5, 1, 20, 40),
@@ -77,130 +77,127 @@ LARGE = {
 PLANS = HERE | LARGE
 
 
-def name_of(kind: Kind, depth: int, value: float) -> str:
-    """The method's name in a cell."""
+@dataclass(frozen=True, kw_only=True)
+class Depth(CellExperiment):
+    """Deep supervised GNNs: no regularisation, weight decay, a fully-adjacent last layer and KR, over the depth.
+
+    λ and the weight decay are chosen on validation nodes, for each dataset and depth. Writes OUT/depth/DATASET.json
+    after every cell; interrupted, the same command goes on.
+    """
+
+    name = "depth"
+    available = tuple(PLANS)
+
+    datasets: DatasetNames = tuple(HERE)
+    """which datasets; Reddit, Reddit2, ogbn-arxiv, ogbn-products and PPI can be given, too."""
+    depths: Annotated[tuple[int, ...], several(RUN)] = DEPTHS
+    """which depths."""
+    regularizers: Annotated[tuple[Kind, ...], several(RUN)] = KINDS
+    """which regularisers."""
+    seeds: Count = 10
+    """at most this many seeds; Texas and Actor have 10 splits, the others 5 seeds."""
+
+    def recipes(self, dataset: str, seed: int) -> dict[str, SupervisedRecipe]:
+        """Every candidate, on the seeds that the dataset's plan has."""
+        if seed >= PLANS[dataset].seeds:
+            return {}
+        return {
+            method_name(kind, depth, value): recipe(dataset, kind, depth, value, seed)
+            for depth in DEPTHS
+            for kind in KINDS
+            for value in CANDIDATES[kind]
+        }
+
+    def selects(self, cell: Cell) -> bool:
+        """Whether the depth and the regulariser are asked for."""
+        kind, depth, *_ = cell.method.split()
+        return kind in self.regularizers and int(depth) in self.depths
+
+    def checked(self) -> Self:
+        """As for any experiment; depths must be known, too."""
+        for depth in self.depths:
+            if depth not in DEPTHS:
+                raise InputError(f"depth: given {depth}, expected one of {', '.join(map(str, DEPTHS))}")
+        return super().checked()
+
+    def stages(self, results: Results) -> Iterator[list[Cell]]:
+        """Dataset by dataset: every candidate on the pilot's seeds, then the chosen ones on all other seeds."""
+        cells = self.cells()
+        for dataset in self.datasets:
+            pilot = PLANS[dataset].pilot
+            yield [cell for cell in cells if cell.dataset == dataset and cell.seed < pilot]
+            saved = results.of(dataset)
+            chosen = {
+                method_name(kind, depth, value)
+                for kind in self.regularizers
+                for depth in self.depths
+                if (value := chosen_candidate(saved, dataset, kind, depth)) is not None
+            }
+            others = [cell for cell in cells if cell.dataset == dataset and cell.seed >= pilot]
+            if rest := [cell for cell in others if cell.method in chosen]:
+                yield rest
+
+    def compute(self, cell: Cell) -> dict[str, Any]:
+        """Train and score the classifier."""
+        assert cell.recipe is not None
+        dataset = self.load(cell.dataset)
+        protocol = splits.get(PLANS[cell.dataset].protocol)
+        index = cell.seed % protocol.count(dataset)
+        settings = SupervisedRecipe().with_values(cell.recipe)
+        most = len(protocol.split(dataset, index).train) // MIN_TRAINING_NODES
+        if settings.train.clusters > most:  # a stand-in may have fewer nodes than the paper's graphs have parts
+            settings = replace(settings, train=replace(settings.train, clusters=most))
+        run = train_on_split(dataset, protocol, index, settings)
+        result: dict[str, Any] = {
+            "stand_in": dataset.stand_in,
+            "rows": [{"protocol": protocol.name, "probe": "none", **run.scores}],
+            "train_seconds": round(run.history.seconds, 3),
+            "best_epoch": 1 + max(range(len(run.history.scores)), key=run.history.scores.__getitem__),
+        }
+        if run.history.observed:
+            result["observed"] = [{name: round(x, 4) for name, x in row.items()} for row in run.history.observed]
+        return result
+
+    def render(self, results: Path, folder: Path) -> dict[str, str]:
+        """Accuracy over depth, and where the labels are lost."""
+        from girl.lab.tables import depth
+
+        return depth.render(self.current(results), folder)
+
+
+def method_name(kind: Kind, depth: int, value: float) -> str:
+    """The method of a cell: ``none 3``, ``kr 18 10``."""
     return f"{kind} {depth}" + (f" {value:g}" if len(CANDIDATES[kind]) > 1 else "")
 
 
-def recipe_of(dataset: str, kind: Kind, depth: int, value: float, seed: int) -> SupervisedRecipe:
+def recipe(dataset: str, kind: Kind, depth: int, value: float, seed: int) -> SupervisedRecipe:
     """The paper's model; nothing but the regulariser differs between kinds."""
     plan = PLANS[dataset]
     watch = WATCH if seed == 0 and depth == max(DEPTHS) and kind in ("none", "kr") else 0
     regularizer = RegularizerSettings(regularizer=kind, watch=watch)
     if kind == "kr":
         regularizer = replace(regularizer, weight=value)
-    elif kind == "wd":
+    elif kind == "weight_decay":
         regularizer = replace(regularizer, decay=value)
     train = TrainSettings(
-        epochs=plan.epochs, lr=1e-3, clusters=plan.clusters, per_batch=plan.per_batch, save_every=10, seed=seed
+        epochs=plan.epochs, lr=1e-3, clusters=plan.clusters, batch_size=plan.batch_size, save_every=10, seed=seed
     )
-    model = ClassifierSettings(depth=depth, hidden=plan.hidden, normalise=plan.normalise)
+    model = ClassifierSettings(depth=depth, hidden=plan.hidden, normalize=plan.normalize)
     return SupervisedRecipe(model, regularizer, train)
 
 
-def cell(dataset: str, kind: Kind, depth: int, value: float, seed: int) -> Cell:
-    """One run."""
-    recipe = recipe_of(dataset, kind, depth, value, seed)
-    return Cell(dataset, name_of(kind, depth, value), seed, recipe.to_dict())
-
-
-def cells(
-    names: Sequence[str],
-    seeds: int | None = None,
-    depths: Sequence[int] = DEPTHS,
-    kinds: Sequence[Kind] = KINDS,
-) -> list[Cell]:
-    """All cells that a complete study may have: every candidate on every seed."""
-    _check(names, depths)
-    return [
-        cell(name, kind, depth, value, seed)
-        for name in names
-        for seed in range(min(seeds or PLANS[name].seeds, PLANS[name].seeds))
-        for depth in depths
-        for kind in kinds
-        for value in CANDIDATES[kind]
-    ]
-
-
-def pilot_cells(names: Sequence[str], seeds: int | None, depths: Sequence[int], kinds: Sequence[Kind]) -> list[Cell]:
-    """The cells that the choice among candidates needs."""
-    found = cells(names, seeds, depths, kinds)
-    return [one for one in found if one.seed < PLANS[one.dataset].pilot]
-
-
-def chosen(rows: Sequence[dict[str, Any]], dataset: str, kind: Kind, depth: int) -> float | None:
-    """The candidate with the best mean validation score over the pilot's seeds; None until all of them are there."""
-    known: dict[float, list[float]] = {}
+def chosen_candidate(results: Sequence[dict[str, Any]], dataset: str, kind: Kind, depth: int) -> float | None:
+    """The candidate with the best mean validation score over the pilot's seeds; None until all are computed."""
+    scores: dict[float, list[float]] = {}
     for value in CANDIDATES[kind]:
-        name = name_of(kind, depth, value)
-        known[value] = [
-            row["rows"][0]["val"]
-            for row in rows
-            if (row["dataset"], row["method"]) == (dataset, name) and row["seed"] < PLANS[dataset].pilot
+        method = method_name(kind, depth, value)
+        scores[value] = [
+            result["rows"][0]["val"]
+            for result in results
+            if (result["dataset"], result["method"]) == (dataset, method) and result["seed"] < PLANS[dataset].pilot
         ]
-    counts = {len(scores) for scores in known.values()}
+    counts = {len(values) for values in scores.values()}
     if len(counts) > 1 or not max(counts):
         return None
     # Of equals the mildest: the first.
-    return max(known, key=lambda value: (sum(known[value]) / len(known[value]), -CANDIDATES[kind].index(value)))
-
-
-def run_depth(
-    names: Sequence[str],
-    seeds: int | None,
-    depths: Sequence[int],
-    kinds: Sequence[Kind],
-    results: Results,
-    compute: Compute,
-    jobs: int,
-    console: Console,
-) -> None:
-    """Compute what is missing, dataset by dataset: the pilot, the choice, and the chosen on all other seeds."""
-    _check(names, depths)
-    for name in names:
-        run_cells(pilot_cells([name], seeds, depths, kinds), compute, results, jobs, console)
-        rows = results.of(name)
-        rest = []
-        for seed in range(PLANS[name].pilot, min(seeds or PLANS[name].seeds, PLANS[name].seeds)):
-            for depth in depths:
-                for kind in kinds:
-                    value = chosen(rows, name, kind, depth)
-                    assert value is not None  # the pilot is complete
-                    rest.append(cell(name, kind, depth, value, seed))
-        if rest:
-            run_cells(rest, compute, results, jobs, console)
-
-
-@dataclass(frozen=True)
-class Compute:
-    """Trains and scores the classifier of a cell."""
-
-    root: Path | None = None
-    mirror: Path | None = None
-
-    def __call__(self, one: Cell) -> dict[str, Any]:
-        assert one.recipe is not None
-        dataset = kept_dataset(one.dataset, self.root, self.mirror)
-        protocol = splits.get(PLANS[one.dataset].protocol)
-        index = one.seed % protocol.count(dataset)
-        recipe = SupervisedRecipe().with_values(one.recipe)
-        most = len(protocol.split(dataset, index).train) // LEAST
-        if recipe.train.clusters > most:  # a stand-in may have fewer nodes than the paper's graphs have parts
-            recipe = replace(recipe, train=replace(recipe.train, clusters=most))
-        run = train_on_split(dataset, protocol, index, recipe)
-        row = {"protocol": protocol.name, "probe": "none", **run.scores}
-        found: dict[str, Any] = {"stand_in": dataset.stand_in, "rows": [row]}
-        found["train_seconds"] = round(run.history.seconds, 3)
-        found["best_epoch"] = 1 + max(range(len(run.history.scores)), key=run.history.scores.__getitem__)
-        if run.history.observed:
-            found["observed"] = [{key: round(value, 4) for key, value in one.items()} for one in run.history.observed]
-        return found
-
-
-def _check(names: Sequence[str], depths: Sequence[int]) -> None:
-    for name in names:
-        if name not in PLANS:
-            raise InputError(f"dataset: given {name!r}, expected one of {', '.join(PLANS)}")
-    for depth in depths:
-        if depth not in DEPTHS:
-            raise InputError(f"depth: given {depth}, expected one of {', '.join(map(str, DEPTHS))}")
+    return max(scores, key=lambda value: (sum(scores[value]) / len(scores[value]), -CANDIDATES[kind].index(value)))

@@ -1,4 +1,4 @@
-"""A training as experiments record it: representations, what they took, and what they were worth on the way."""
+"""A training as experiments record it: the embedding, what it took, and the validation score along the way."""
 
 from __future__ import annotations
 
@@ -8,75 +8,77 @@ from typing import Any
 from torch import Tensor
 
 from girl.graph.batch import Batch
-from girl.lab.memory import forget_peak, peak, resident
+from girl.lab.peak_memory import peak_bytes, reset_peak, resident_bytes
 from girl.methods.encoder_method import EncoderMethod
 from girl.training.recipe import Recipe
 from girl.training.run import pretrain
 from girl.training.state import History
 
-#: Looks on the way are after epochs 1, 4, 16, ...: each costs a probe.
+#: Scores are taken after epochs 1, 4, 16, ...: each costs a probe.
 GROWTH = 4
 
-#: A look this close to the best one has reached it.
-CLOSE = 0.005
+#: A score this close to the best one has reached it.
+TOLERANCE = 0.005
 
 
-class Looks:
-    """What representations are worth during training, on validation nodes.
+class ValidationCurve:
+    """The validation score of the embedding during training.
 
     Args:
-        whole: the graph.
-        judge: gives the validation score of representations.
+        batch: the graph.
+        score: gives the validation score of an embedding.
     """
 
-    def __init__(self, whole: Batch, judge: Callable[[Tensor], float]) -> None:
-        self.whole, self.judge = whole, judge
-        self.seen: list[dict[str, float]] = []
-        self.most = 0
+    def __init__(self, batch: Batch, score: Callable[[Tensor], float]) -> None:
+        self.batch, self.score = batch, score
+        self.points: list[dict[str, float]] = []
+        """With the keys epoch, seconds and val."""
+        self.peak = 0
+        """Of the training's memory until now, in bytes."""
         self._next = 1
 
     def __call__(self, method: EncoderMethod, history: History) -> None:
-        """Look, if it is time to."""
+        """Called after every epoch: add a point, if it is time to."""
         if len(history.epochs) < self._next:
             return
         self._next *= GROWTH
-        self.most = max(self.most, peak())
-        self.add(method.finish(self.whole), history)
-        forget_peak()  # the probe's memory is not the training's
+        self.peak = max(self.peak, peak_bytes())
+        self.add(method.finish(self.batch), history)
+        reset_peak()  # the probe's memory is not the training's
 
     def add(self, h: Tensor, history: History) -> None:
-        """Look at representations that are there."""
-        found = {"epoch": len(history.epochs), "seconds": round(history.seconds, 3), "val": self.judge(h)}
-        self.seen = [one for one in self.seen if one["epoch"] != found["epoch"]] + [found]
+        """Add the score of an embedding; it replaces one of the same epoch."""
+        point = {"epoch": len(history.epochs), "seconds": round(history.seconds, 3), "val": self.score(h)}
+        self.points = [one for one in self.points if one["epoch"] != point["epoch"]] + [point]
 
     @property
     def best_seconds(self) -> float:
-        """Seconds of training until the first look that is as good as the best, but for half a point."""
-        enough = max(look["val"] for look in self.seen) - CLOSE
-        return next(look["seconds"] for look in self.seen if look["val"] >= enough)
+        """Seconds of training until the first score within half a point of the best."""
+        enough = max(point["val"] for point in self.points) - TOLERANCE
+        return next(point["seconds"] for point in self.points if point["val"] >= enough)
 
 
-def trained(whole: Batch, recipe: Recipe, judge: Callable[[Tensor], float]) -> tuple[Tensor, dict[str, Any]]:
-    """Representations, and seconds, epochs, gigabytes beyond what was there before, losses and looks of their training.
+def train_measured(batch: Batch, recipe: Recipe, score: Callable[[Tensor], float]) -> tuple[Tensor, dict[str, Any]]:
+    """The embedding after training, and its record: seconds, epochs, memory beyond the data, losses and scores.
 
     Args:
-        whole: the graph.
-        recipe: what is trained.
-        judge: gives the validation score of representations.
+        batch: the graph.
+        recipe: what is trained, and how.
+        score: gives the validation score of an embedding.
     """
-    forget_peak()
-    before = resident()
-    looks = Looks(whole, judge)
-    run = pretrain(whole, recipe, callback=looks)
-    h = run.embed(whole)
-    most = max(looks.most, peak())
-    looks.add(h, run.history)
-    return h, {
+    reset_peak()
+    before = resident_bytes()
+    curve = ValidationCurve(batch, score)
+    run = pretrain(batch, recipe, callback=curve)
+    assert run.vectors is not None  # of a run that was just trained
+    peak = max(curve.peak, peak_bytes())
+    curve.add(run.vectors, run.history)
+    return run.vectors, {
         "train_seconds": round(run.history.seconds, 3),
         "epochs": len(run.history.epochs),
-        "train_gb": round((most - before) / 1e9, 3),
+        "train_gb": round((peak - before) / 1e9, 3),
         "stopped": run.history.stopped,
         "loss": [round(sum(terms.values()), 5) for terms in run.history.epochs],
-        "looks": looks.seen,
-        "best_seconds": looks.best_seconds,
+        "looks": curve.points,
+        "best_seconds": curve.best_seconds,
     }

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from girl.errors import InputError
 from girl.lab.cells import Cell
+from girl.lab.experiment import CellExperiment, Count, DatasetNames
+from girl.lab.nodes import compute_on_nodes
 from girl.training.recipe import Recipe
 
-#: Two graphs of sparse features, one of dense ones, one of products, and one whose neighbours are not alike.
+#: Two graphs with sparse features, one with dense ones, one of products, and one that is heterophilic.
 DATASETS = ("cora", "citeseer", "pubmed", "photo", "texas")
 
 #: By name, what differs from the default recipe.
@@ -18,7 +20,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "untrained": {},
     "in-sample residuals": {"residual": "insample"},
     "in-sample, exact kernel": {"residual": "insample", "kernel": "exact", "rows": 1024},
-    "published targets": {"targets": ("input", "neighbour"), "target_rank": 0},
+    "published targets": {"targets": ("input", "neighbor"), "target_rank": 0},
     "features as the only target": {"targets": ("features",)},
     "smoothed features as the only target": {"targets": ("smooth",)},
     "no features hidden": {"dropout": 0.0},
@@ -29,14 +31,31 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
-def cells(names: Sequence[str], seeds: int) -> list[Cell]:
-    """All cells of the table, seed by seed."""
-    for name in names:
-        if name not in DATASETS:
-            raise InputError(f"dataset: given {name!r}, expected one of {', '.join(DATASETS)}")
-    return [
-        Cell(name, variant, seed, Recipe().with_values(values).with_seed(seed).to_dict())
-        for seed in range(seeds)
-        for name in names
-        for variant, values in VARIANTS.items()
-    ]
+@dataclass(frozen=True, kw_only=True)
+class Objective(CellExperiment):
+    """The default objective with one part changed at a time: residuals, targets, hidden features, whitening.
+
+    Writes OUT/objective/DATASET.json after every cell; interrupted, the same command goes on.
+    """
+
+    name = "objective"
+    available = DATASETS
+
+    datasets: DatasetNames = DATASETS
+    """which datasets."""
+    seeds: Count = 3
+    """number of seeds of each variant."""
+
+    def recipes(self, dataset: str, seed: int) -> dict[str, Recipe]:
+        """The variants."""
+        return {name: Recipe().with_values(values).with_seed(seed) for name, values in VARIANTS.items()}
+
+    def compute(self, cell: Cell) -> dict[str, Any]:
+        """As the node tables do."""
+        return compute_on_nodes(cell, self.load(cell.dataset))
+
+    def render(self, results: Path, folder: Path) -> dict[str, str]:
+        """The differences to the default."""
+        from girl.lab.tables import objective
+
+        return objective.render(self.current(results))

@@ -1,4 +1,4 @@
-"""What every result says of where it comes from."""
+"""Where a result comes from: versions, commit and machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import girl
 
 
 def provenance() -> dict[str, str | int]:
-    """The software and the machine, in words that mean the same elsewhere."""
+    """The software and the machine."""
     return {
         "girl": girl.__version__,
         "commit": _commit(),
@@ -27,12 +27,12 @@ def provenance() -> dict[str, str | int]:
 def _commit() -> str:
     here = Path(__file__).parent
     try:
-        found = subprocess.run(
+        done = subprocess.run(
             ["git", "describe", "--always", "--dirty"], cwd=here, capture_output=True, text=True, check=True, timeout=10
         )
     except (OSError, subprocess.SubprocessError):
         return "unknown"
-    return found.stdout.strip()
+    return done.stdout.strip()
 
 
 def _processor() -> str:

@@ -14,8 +14,8 @@ Ints = NDArray[np.int64]
 #: and the largest of 2.4 million nodes with 124 million edge ends has about 20,000, as in ogbn-products.
 SKEW = 0.4
 
-#: Of all pairs of nodes at most this share are edges; only small pictures of dense graphs come near.
-FULLEST = 0.25
+#: At most this fraction of all pairs of nodes are edges; only scaled-down dense graphs come near.
+MAX_DENSITY = 0.25
 
 _CHUNK = 1 << 22
 _ROWS = 1 << 14
@@ -23,7 +23,7 @@ _ROWS = 1 << 14
 
 @dataclass(frozen=True)
 class RandomGraph:
-    """Nodes in classes, joined more often within them."""
+    """Nodes in classes, with more edges within classes than between them."""
 
     labels: Ints
     """n."""
@@ -32,28 +32,28 @@ class RandomGraph:
 
 
 def random_graph(nodes: int, pairs: int, classes: int, rng: np.random.Generator, homophily: float = 0.7) -> RandomGraph:
-    """A graph of ``nodes`` in ``classes`` with exactly ``pairs`` undirected edges, or :data:`FULLEST` of all.
+    """A graph of ``nodes`` in ``classes`` with exactly ``pairs`` undirected edges, or :data:`MAX_DENSITY` of all.
 
     Takes 16 bytes for each pair at its peak, besides the result.
     """
     sizes = _class_sizes(nodes, classes)
-    of_rank = np.repeat(np.arange(classes), sizes)  # nodes ordered by class, and within it by weight
-    name = rng.permutation(nodes)  # where each of them stands in the end
+    class_of = np.repeat(np.arange(classes), sizes)  # nodes ordered by class, and within it by weight
+    node_id = rng.permutation(nodes)  # of each of them in the graph
     labels = np.empty(nodes, dtype=np.int64)
-    labels[name] = of_rank
-    pairs = min(pairs, int(FULLEST * nodes * (nodes - 1) / 2))
+    labels[node_id] = class_of
+    pairs = min(pairs, int(MAX_DENSITY * nodes * (nodes - 1) / 2))
     starts = np.cumsum(sizes) - sizes
     skew = SKEW
     keys = np.empty(0, dtype=np.int64)
     while len(keys) < pairs:
         # Repeated pairs are dropped, so a few more are drawn; where classes or hubs are full, the rest goes elsewhere.
-        wanted = int((pairs - len(keys)) * 1.02) + 16
+        missing = int((pairs - len(keys)) * 1.02) + 16
         blocks = [keys]
-        for start in range(0, wanted, _CHUNK):
-            count = min(_CHUNK, wanted - start)
-            one = of_rank[rng.integers(nodes, size=count)]
-            other = np.where(rng.random(count) < homophily, one, of_rank[rng.integers(nodes, size=count)])
-            a, b = (name[starts[c] + _ranks(sizes[c], skew, rng)] for c in (one, other))
+        for start in range(0, missing, _CHUNK):
+            count = min(_CHUNK, missing - start)
+            one = class_of[rng.integers(nodes, size=count)]
+            other = np.where(rng.random(count) < homophily, one, class_of[rng.integers(nodes, size=count)])
+            a, b = (node_id[starts[c] + _ranks(sizes[c], skew, rng)] for c in (one, other))
             low, high = np.minimum(a, b), np.maximum(a, b)
             blocks.append((low * nodes + high)[low != high])
         keys = np.concatenate(blocks)
@@ -87,11 +87,11 @@ def features(labels: Ints, width: int, classes: int, rng: np.random.Generator) -
     return x
 
 
-def parts(nodes: int, shares: tuple[int, int, int], rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
-    """Train, validation and test nodes in these proportions, each in order."""
+def random_split(nodes: int, sizes: tuple[int, int, int], rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+    """Training, validation and test nodes in proportion to ``sizes``, each sorted."""
     order = rng.permutation(nodes)
-    first = max(1, round(nodes * shares[0] / sum(shares)))
-    second = first + max(1, round(nodes * shares[1] / sum(shares)))
+    first = max(1, round(nodes * sizes[0] / sum(sizes)))
+    second = first + max(1, round(nodes * sizes[1] / sum(sizes)))
     return np.sort(order[:first]), np.sort(order[first:second]), np.sort(order[second:])
 
 

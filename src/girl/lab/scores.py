@@ -1,4 +1,4 @@
-"""The scores of experiments made of cells, by dataset, protocol, method and seed."""
+"""The scores of an experiment, by dataset, protocol, method and seed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from girl.evaluation.metrics import Comparison, Summary, compare, summarise
+from girl.evaluation.metrics import Comparison, Summary, compare, summarize
 
 #: Names of datasets for readers.
 TITLES = {
@@ -30,41 +30,75 @@ TITLES = {
 
 
 class Scores:
-    """What cells gave, as shares of one.
+    """The test and validation scores of cells, between 0 and 1.
 
     Args:
-        cells: results as :class:`girl.lab.cells.Results` keeps them.
-        probe: whose scores to read.
+        results: as :class:`girl.lab.cells.Results` saves them.
+        probe: the one whose scores are read.
     """
 
-    def __init__(self, cells: Sequence[dict[str, Any]], probe: str = "linear") -> None:
-        self.cells, self.probe = cells, probe
+    def __init__(self, results: Sequence[dict[str, Any]], probe: str = "linear") -> None:
+        self.results, self.probe = results, probe
         self._rows: defaultdict[tuple[str, str, str], dict[int, dict[str, Any]]] = defaultdict(dict)
-        for cell in cells:
-            for row in cell["rows"]:
+        for result in results:
+            for row in result["rows"]:
                 if row["probe"] == probe:
-                    self._rows[cell["dataset"], row["protocol"], cell["method"]][cell["seed"]] = row
-        self._stand_ins = {cell["dataset"] for cell in cells if cell.get("stand_in")}
+                    self._rows[result["dataset"], row["protocol"], result["method"]][result["seed"]] = row
+        self._stand_ins = {result["dataset"] for result in results if result.get("stand_in")}
 
     def by_seed(self, dataset: str, protocol: str, method: str, part: str = "test") -> dict[int, float]:
-        """The score of each seed; none if nothing was computed."""
+        """The score of each seed; empty if nothing was computed."""
         rows = self._rows.get((dataset, protocol, method), {})
         return {seed: rows[seed][part] for seed in sorted(rows)}
 
     def summary(self, dataset: str, protocol: str, method: str, part: str = "test") -> Summary | None:
-        """Mean and spread over the seeds that are there."""
+        """Mean and standard deviation over the seeds."""
         scores = self.by_seed(dataset, protocol, method, part)
-        return summarise(list(scores.values())) if scores else None
+        return summarize(list(scores.values())) if scores else None
 
     def difference(self, dataset: str, protocol: str, method: str, other: str) -> Comparison | None:
-        """How much better ``method`` is than ``other``, pair by pair on the seeds that both have."""
+        """How much better ``method`` is than ``other``, paired on the seeds that both have."""
         a, b = self.by_seed(dataset, protocol, method), self.by_seed(dataset, protocol, other)
         shared = sorted(a.keys() & b.keys())
         return compare([a[seed] for seed in shared], [b[seed] for seed in shared]) if shared else None
 
+    def trainings(self, dataset: str, method: str) -> list[dict[str, Any]]:
+        """The results of a method that was trained."""
+        return [r for r in self.results if (r["dataset"], r["method"]) == (dataset, method) and r.get("epochs")]
+
     def title(self, dataset: str) -> str:
         """The dataset's name for readers, which says if it is a stand-in."""
         return title_of(TITLES.get(dataset, dataset), dataset in self._stand_ins)
+
+
+class MethodScores(Scores):
+    """The scores of a comparison of GIRL with other methods.
+
+    Args:
+        results: each method under its own name, whatever encoder was chosen for it.
+        probe: the one whose scores are read.
+        name: of the experiment: ``nodes`` or ``graphs``.
+        compared: datasets with their protocols.
+        baselines: columns that are not ranked.
+        methods: columns that are; GIRL is among them.
+    """
+
+    def __init__(
+        self,
+        results: Sequence[dict[str, Any]],
+        probe: str,
+        *,
+        name: str,
+        compared: Sequence[tuple[str, str]],
+        baselines: Sequence[str],
+        methods: Sequence[str],
+    ) -> None:
+        super().__init__(results, probe)
+        self.name, self.baselines, self.methods = name, baselines, methods
+        self.peers = [method for method in methods if method != "girl"]
+        self.command = f"girl reproduce {name} --methods all"
+        self.rows = [row for row in compared if any(self.by_seed(*row, method) for method in self.peers)]
+        """Datasets with their protocols, where other methods have results."""
 
 
 def title_of(name: str, stand_in: bool) -> str:
@@ -72,31 +106,31 @@ def title_of(name: str, stand_in: bool) -> str:
     return f"{name} (stand-in)" if stand_in else name
 
 
-def gains(found: Comparison | None) -> bool:
-    """Whether a difference is positive by more than one standard error; one pair alone cannot tell."""
-    return found is not None and found.error is not None and found.difference > found.error
+def is_gain(difference: Comparison | None) -> bool:
+    """Whether a difference is positive by more than one standard error; one pair alone cannot show it."""
+    return difference is not None and difference.error is not None and difference.difference > difference.error
 
 
-def complete(found: Summary | None, others: Sequence[Summary | None]) -> bool:
+def is_complete(summary: Summary | None, others: Sequence[Summary | None]) -> bool:
     """Whether a mean is over as many seeds as the others of its row: means over other splits cannot be compared."""
-    return found is not None and found.count == max(other.count for other in others if other is not None)
+    return summary is not None and summary.count == max(other.count for other in others if other is not None)
 
 
-def emphasised(values: Sequence[Summary | None]) -> list[str]:
-    """Cells of a table row, the largest mean in bold; one over fewer seeds than others says so and is not judged."""
-    judged = [value.mean for value in values if value is not None and complete(value, values)]
+def bold_best(summaries: Sequence[Summary | None]) -> list[str]:
+    """Cells of a table row, the largest mean in bold; one over fewer seeds than others says so and takes no part."""
+    means = [summary.mean for summary in summaries if summary is not None and is_complete(summary, summaries)]
     cells = []
-    for value in values:
-        if value is None:
+    for summary in summaries:
+        if summary is None:
             cells.append("–")
-        elif not complete(value, values):
-            cells.append(f"{value} ({value.count} seed{'s' if value.count > 1 else ''})")
+        elif not is_complete(summary, summaries):
+            cells.append(f"{summary} ({summary.count} seed{'s' if summary.count > 1 else ''})")
         else:
-            cells.append(f"**{value}**" if value.mean == max(judged) else str(value))
+            cells.append(f"**{summary}**" if summary.mean == max(means) else str(summary))
     return cells
 
 
-def seeds_in_words(counts: Sequence[int]) -> str:
-    """How many seeds: ``10``, or ``3 to 10`` while results are still arriving."""
+def number_range(counts: Sequence[int]) -> str:
+    """``10``, or ``3 to 10`` while results are still arriving."""
     least, most = min(counts, default=0), max(counts, default=0)
     return str(most) if least == most else f"{least} to {most}"

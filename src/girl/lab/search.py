@@ -1,9 +1,8 @@
-"""The search for a dataset's recipe: optuna over the settings, judged on training and validation nodes only."""
+"""The search for a dataset's recipe: optuna over the settings, scored on training and validation nodes only."""
 
 from __future__ import annotations
 
 import json
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +10,17 @@ from typing import Any
 
 import optuna
 import torch
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import FrozenTrial, TrialState
 from rich.console import Console
 from torch import Tensor
 
 from girl import splits
 from girl.datasets.dataset import NodeDataset
+from girl.errors import InputError
 from girl.evaluation.probe import probe
-from girl.files import write_json
+from girl.kernel.checks import EqualRowsError, NotFiniteError
 from girl.lab.nodes import PROTOCOLS
 from girl.lab.provenance import provenance
 from girl.splits import Split
@@ -26,18 +29,18 @@ from girl.training.loop import DivergedError
 from girl.training.recipe import Recipe, tuned_recipe
 from girl.training.run import pretrain
 
-#: What is searched. Settings that are not here stay as in the default recipe.
+#: The settings that are searched, and their values. Others stay as in the default recipe.
 SPACE: dict[str, tuple[Any, ...]] = {
     "conv": ("appnp", "sgc", "gcn", "sage", "mlp"),
     "layers": (1, 2),
     "hops": (2, 4, 10),
     "teleport": (0.05, 0.1, 0.2, 0.5),
     "activation": ("elu", "none"),
-    "normalise": ("l2", "sized", "zscore", "none"),
+    "normalize": ("l2", "sized", "zscore", "none"),
     "output": ("last", "layers"),
     "keep": (0.0, 0.1, 0.2, 0.4, 1.0),
     "unit": (True, False),
-    "targets": ("features", "smooth", "features smooth", "features around"),
+    "targets": ("features", "smooth", "features smooth", "features neighborhood"),
     "smoothing": (0.05, 0.1, 0.2, 0.5),
     "whiten": (0.0, 0.5),
     "dropout": (0.0, 0.2, 0.5, 0.8),
@@ -45,101 +48,108 @@ SPACE: dict[str, tuple[Any, ...]] = {
     "lr": (2e-3, 5e-3),
 }
 
-#: Resampled splits of a fixed protocol, and nodes of each class that train in the low-label one.
+#: Resampled splits of a fixed protocol, and training nodes of each class in the low-label one.
 RESAMPLED = 6
 PER_CLASS = 20
 
+#: The names of the journal's study and of its attribute with the scores of known recipes.
+STUDY, KNOWN = "search", "known recipes"
 
-def judging_splits(dataset: NodeDataset, protocol: str, seed: int) -> Iterator[Split]:
-    """Splits to judge a recipe by; no test node of the protocol's own split is in any of them.
 
-    A random protocol is judged by its validation nodes. A fixed one has a single small validation set, on which the
-    best of many trials is mostly luck: its training and validation nodes are shared out anew, several times,
-    with 20 training nodes of each class under ``public`` and two thirds of them all under ``full``.
+def search_splits(dataset: NodeDataset, protocol: str, seed: int) -> Iterator[Split]:
+    """Splits to score a recipe on; none of them contains a test node of the protocol's own split.
+
+    A random protocol is scored on its validation nodes. A fixed one has a single small validation set, on which the
+    best of many trials is mostly luck: its training and validation nodes are split again, several times, with 20
+    training nodes of each class under ``public`` and two thirds of them all under ``full``.
     """
-    own = splits.get(protocol).split(dataset, seed)
+    split = splits.get(protocol).split(dataset, seed)
     if protocol not in ("public", "full"):
-        yield Split(own.train, own.val, own.val)
+        yield Split(split.train, split.val, split.val)
         return
-    pool = torch.cat([own.train, own.val])
+    pool = torch.cat([split.train, split.val])
     y = dataset.data.y[pool]
     for draw in range(RESAMPLED):
-        generator = torch.Generator().manual_seed(draw)
-        order = torch.randperm(len(pool), generator=generator)
+        order = torch.randperm(len(pool), generator=torch.Generator().manual_seed(draw))
         if protocol == "public":
-            first = [order[y[order] == label][:PER_CLASS] for label in y.unique()]
-            train = torch.cat(first)
+            train = torch.cat([order[y[order] == label][:PER_CLASS] for label in y.unique()])
         else:
             train = order[: 2 * len(order) // 3]
-        held = torch.ones(len(pool), dtype=torch.bool)
-        held[train] = False
-        val = pool[held].sort().values
+        is_val = torch.ones(len(pool), dtype=torch.bool)
+        is_val[train] = False
+        val = pool[is_val].sort().values
         yield Split(pool[train].sort().values, val, val)
 
 
-def judge(h: Tensor, dataset: NodeDataset, seed: int) -> dict[str, float]:
-    """The mean validation score of a representation under each of the dataset's protocols."""
-    found = {}
+def validation_scores(h: Tensor, dataset: NodeDataset, seed: int) -> dict[str, float]:
+    """The mean validation score of an embedding under each of the dataset's protocols."""
+    means = {}
     for protocol in PROTOCOLS[dataset.name]:
         seeds = range(5) if protocol == "geom-gcn" else [seed]
         scores = [
             probe(h, dataset.data.y, split, multilabel=dataset.multilabel).val
             for one in seeds
-            for split in judging_splits(dataset, protocol, one)
+            for split in search_splits(dataset, protocol, one)
         ]
-        found[protocol] = sum(scores) / len(scores)
-    return found
+        means[protocol] = sum(scores) / len(scores)
+    return means
 
 
 def search(dataset: NodeDataset, trials: int, seeds: int, out: Path, console: Console) -> dict[str, Any]:
-    """Run trials until there are ``trials`` in ``out``; returns the best of them and of the known recipes.
+    """Run trials until ``out`` has ``trials`` of them; returns the best one, with ``recipe`` and ``by_protocol``.
 
-    The shipped recipe and the default are judged first, as they are: what is returned is never worse. Goes on where it
-    stopped.
+    The shipped recipe and the default are scored first, as they are: the result is never worse. ``out`` is optuna's
+    journal, from which an interrupted search is resumed.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    kept: dict[str, Any] = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
-    known: dict[str, dict[str, Any]] = kept.get("known", {})
-    done: list[dict[str, Any]] = kept.get("trials", [])
-
-    def keep() -> None:
-        about = {"dataset": dataset.name, "seeds": seeds, "provenance": provenance()}
-        write_json(out, {**about, "known": known, "trials": done})
-
+    out.parent.mkdir(parents=True, exist_ok=True)
+    study = optuna.create_study(
+        storage=JournalStorage(JournalFileBackend(str(out))),
+        study_name=STUDY,
+        direction="maximize",
+        load_if_exists=True,
+    )
+    about = {"dataset": dataset.name, "seeds": seeds}
+    earlier = {name: study.user_attrs.get(name, value) for name, value in about.items()}
+    if earlier != about:
+        raise InputError(f"{out}: given {about}, expected {earlier} as in its earlier trials; choose another --out")
+    for name, value in (about | {"provenance": provenance()}).items():
+        study.set_user_attr(name, value)
+    known: dict[str, dict[str, Any]] = study.user_attrs.get(KNOWN, {})
     for name, recipe in (("shipped", tuned_recipe(dataset.name)), ("default", Recipe())):
         if known.get(name, {}).get("recipe") != recipe.to_dict():
-            known[name] = {"recipe": recipe.to_dict(), **_judged(dataset, recipe, seeds)}
-            keep()
+            known[name] = _scored(dataset, recipe, seeds)
+            study.set_user_attr(KNOWN, known)
         console.print(f"{name} recipe  {100 * known[name]['score']:.2f}", highlight=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = optuna.samplers.TPESampler(seed=len(done), multivariate=True)
-    study = optuna.create_study(direction="maximize", sampler=sampler)
+        # Another seed in each sitting: the same one would propose the trials of the first sitting again.
+        study.sampler = optuna.samplers.TPESampler(seed=len(finished(study)), multivariate=True)
     space: dict[str, optuna.distributions.BaseDistribution] = {
         name: optuna.distributions.CategoricalDistribution(values) for name, values in SPACE.items()
     }
-    for trial in done:
-        study.add_trial(optuna.trial.create_trial(params=trial["settings"], distributions=space, value=trial["score"]))
-    while len(done) < trials:
-        asked = study.ask(space)
-        recipe = _recipe(asked.params)
-        judged = _judged(dataset, recipe, seeds)
-        study.tell(asked, judged["score"])
-        done.append({"settings": asked.params, "recipe": recipe.to_dict(), **judged})
-        keep()
-        best = max(trial["score"] for trial in (*done, *known.values()))
+    while (count := len(finished(study))) < trials:
+        trial = study.ask(space)
+        scored = _scored(dataset, trial.params, seeds)
+        for name, value in scored.items():
+            trial.set_user_attr(name, value)
+        study.tell(trial, scored["score"])
+        best = max(study.best_value, *(one["score"] for one in known.values()))
         console.print(
-            f"{len(done)}/{trials}  {100 * judged['score']:.2f}  best {100 * best:.2f}  {asked.params}", highlight=False
+            f"{count + 1}/{trials}  {100 * scored['score']:.2f}  best {100 * best:.2f}  {trial.params}", highlight=False
         )
-    return max((*known.values(), *done), key=lambda trial: trial["score"])
+    return max((*known.values(), *(trial.user_attrs for trial in finished(study))), key=lambda one: one["score"])
+
+
+def finished(study: optuna.Study) -> list[FrozenTrial]:
+    """The trials that have a score; one that was interrupted has none."""
+    return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
 
 
 def toml_of(recipe: Recipe) -> str:
-    """A recipe as a file; what is as in the default is left out."""
+    """A recipe as a file, without what is as in the default."""
     default = Recipe().to_dict()
-    lines = [
-        "# Chosen by `girl search` on training and validation nodes; what is not said is as in the default recipe."
-    ]
+    lines = ["# Chosen by `girl search` on training and validation nodes; the rest is as in the default recipe."]
     for section, values in recipe.to_dict().items():
         differ = {key: value for key, value in values.items() if value != default[section][key]}
         if differ:
@@ -147,24 +157,28 @@ def toml_of(recipe: Recipe) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _scored(dataset: NodeDataset, settings: Recipe | dict[str, Any], seeds: int) -> dict[str, Any]:
+    """The recipe and its validation scores: 0 for settings that contradict each other, and for a training that fails.
+
+    Only these two are caught. Any other error is one of the data or of the program, and ends the search.
+    """
+    failed = {"score": 0.0, "by_protocol": dict.fromkeys(PROTOCOLS[dataset.name], 0.0)}
+    try:
+        recipe = settings if isinstance(settings, Recipe) else _recipe(settings)
+    except InputError as error:
+        return {"recipe": None, "failure": str(error), **failed}
+    batch = make_batch(dataset.data, recipe.encoder)
+    scores: list[dict[str, float]] = []
+    for seed in range(seeds):
+        try:
+            vectors = pretrain(batch, recipe.with_seed(seed)).vectors
+        except (DivergedError, EqualRowsError, NotFiniteError) as error:
+            return {"recipe": recipe.to_dict(), "failure": str(error), **failed}
+        assert vectors is not None  # of a run that was just trained
+        scores.append(validation_scores(vectors, dataset, seed))
+    means = {name: sum(one[name] for one in scores) / seeds for name in scores[0]}
+    return {"recipe": recipe.to_dict(), "score": sum(means.values()) / len(means), "by_protocol": means}
+
+
 def _recipe(settings: dict[str, Any]) -> Recipe:
     return Recipe().with_values({**settings, "targets": settings["targets"].split()})
-
-
-def _judged(dataset: NodeDataset, recipe: Recipe, seeds: int) -> dict[str, Any]:
-    started = time.perf_counter()
-    by_protocol = _try(dataset, recipe, seeds)
-    score = sum(by_protocol.values()) / len(by_protocol)
-    return {"score": score, "by_protocol": by_protocol, "seconds": round(time.perf_counter() - started, 1)}
-
-
-def _try(dataset: NodeDataset, recipe: Recipe, seeds: int) -> dict[str, float]:
-    found: list[dict[str, float]] = []
-    for seed in range(seeds):
-        whole = make_batch(dataset.data, recipe.encoder)
-        try:
-            h = pretrain(whole, recipe.with_seed(seed)).embed(whole)
-        except (DivergedError, ValueError):  # a layer that collapsed explains nothing: the trial is worth nothing
-            return dict.fromkeys(PROTOCOLS[dataset.name], 0.0)
-        found.append(judge(h, dataset, seed))
-    return {name: sum(scores[name] for scores in found) / len(found) for name in found[0]}

@@ -17,10 +17,10 @@ from girl.datasets import cache, raw
 from girl.datasets.registry import DATASETS, Entry, find
 from girl.errors import InputError
 from girl.files import cache_root
-from girl.lab.random_graph import feature_blocks, features, parts, random_graph
+from girl.lab.random_graph import feature_blocks, features, random_graph, random_split
 
 #: Nodes to train, validate and test on, as published.
-_SHARES = {
+_SPLIT_SIZES = {
     "reddit": (153_431, 23_831, 55_703),
     "reddit2": (153_932, 23_699, 55_334),
     "ogbn-arxiv": (90_941, 29_799, 48_603),
@@ -95,12 +95,12 @@ def _write_wikics(entry: Entry, folder: Path, nodes: int, edges: int, rng: np.ra
 
 def _write_reddit(entry: Entry, folder: Path, nodes: int, edges: int, rng: np.random.Generator) -> None:
     graph = random_graph(nodes, edges // 2, entry.classes, rng)
-    row, column = _both(graph.pairs)
+    row, column = _both_directions(graph.pairs)
     adjacency = scipy.sparse.coo_matrix((np.ones(len(row), dtype=np.int8), (row, column)), shape=(nodes, nodes))
     scipy.sparse.save_npz(folder / "reddit_graph.npz", adjacency, compressed=False)
     del adjacency, row, column
     kind = np.empty(nodes, dtype=np.int64)
-    for value, part in enumerate(parts(nodes, _SHARES[entry.name], rng), start=1):
+    for value, part in enumerate(random_split(nodes, _SPLIT_SIZES[entry.name], rng), start=1):
         kind[part] = value
     x = features(graph.labels, entry.features, entry.classes, rng)
     np.savez(folder / "reddit_data.npz", feature=x, label=graph.labels, node_types=kind)
@@ -108,7 +108,7 @@ def _write_reddit(entry: Entry, folder: Path, nodes: int, edges: int, rng: np.ra
 
 def _write_reddit2(entry: Entry, folder: Path, nodes: int, edges: int, rng: np.random.Generator) -> None:
     graph = random_graph(nodes, edges // 2, entry.classes, rng)
-    row, column = _both(graph.pairs)
+    row, column = _both_directions(graph.pairs)
     adjacency = scipy.sparse.csr_matrix((np.ones(len(row), dtype=np.int8), (row, column)), shape=(nodes, nodes))
     np.savez(
         folder / "adj_full.npz",
@@ -120,7 +120,7 @@ def _write_reddit2(entry: Entry, folder: Path, nodes: int, edges: int, rng: np.r
     del adjacency, row, column
     np.save(folder / "feats.npy", features(graph.labels, entry.features, entry.classes, rng))
     _write_json(folder / "class_map.json", {str(i): label for i, label in enumerate(graph.labels.tolist())})
-    train, validation, test = parts(nodes, _SHARES[entry.name], rng)
+    train, validation, test = random_split(nodes, _SPLIT_SIZES[entry.name], rng)
     _write_json(folder / "role.json", {"tr": train.tolist(), "va": validation.tolist(), "te": test.tolist()})
 
 
@@ -154,8 +154,8 @@ def _write_ogb(entry: Entry, folder: Path, nodes: int, edges: int, rng: np.rando
     raw, split = folder / "raw", folder / next(f for f in entry.files if f.startswith("split/")).rpartition("/")[0]
     raw.mkdir()
     split.mkdir(parents=True)
-    turned = rng.random(graph.pairs.shape[1]) < 0.5
-    graph.pairs[:, turned] = graph.pairs[::-1, turned]
+    flipped = rng.random(graph.pairs.shape[1]) < 0.5
+    graph.pairs[:, flipped] = graph.pairs[::-1, flipped]
     _write_csv(raw / "edge.csv.gz", _blocks(graph.pairs.T))
     _write_csv(raw / "num-node-list.csv.gz", [np.array([[nodes]])])
     _write_csv(raw / "num-edge-list.csv.gz", [np.array([[graph.pairs.shape[1]]])])
@@ -163,7 +163,7 @@ def _write_ogb(entry: Entry, folder: Path, nodes: int, edges: int, rng: np.rando
     _write_csv(raw / "node-feat.csv.gz", feature_blocks(graph.labels, entry.features, entry.classes, rng))
     if entry.name == "ogbn-arxiv":
         _write_csv(raw / "node_year.csv.gz", [rng.integers(1990, 2021, size=(nodes, 1))])
-    for name, part in zip(("train", "valid", "test"), parts(nodes, _SHARES[entry.name], rng), strict=True):
+    for name, part in zip(("train", "valid", "test"), random_split(nodes, _SPLIT_SIZES[entry.name], rng), strict=True):
         _write_csv(split / f"{name}.csv.gz", [part[:, None]])
     (folder / "RELEASE_v1.txt").touch()
 
@@ -177,7 +177,7 @@ _WRITERS: dict[str, Callable[[Entry, Path, int, int, np.random.Generator], None]
 }
 
 
-def _both(pairs: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _both_directions(pairs: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Both directions of every pair, in half the memory."""
     low, high = pairs.astype(np.int32)
     return np.concatenate([low, high]), np.concatenate([high, low])

@@ -1,4 +1,4 @@
-"""Augmentations: what a method may do to a graph, or to each graph of a set, to see it in another way."""
+"""Augmentations: random views of a graph, or of each graph in a set."""
 
 from __future__ import annotations
 
@@ -12,64 +12,65 @@ from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.graph.node_features import NodeFeatures
 
-#: What may be done to a graph of a set.
-Way = Literal["nodes", "edges", "subgraph", "features", "same"]
-WAYS: tuple[Way, ...] = get_args(Way)
+Augmentation = Literal["nodes", "edges", "subgraph", "features", "identity"]
+AUGMENTATIONS: tuple[Augmentation, ...] = get_args(Augmentation)
 
-#: Steps from its first node that a subgraph may reach.
-REACH = 32
+#: The longest distance from its first node that a subgraph is grown to.
+MAX_DISTANCE = 32
 
 
-def corrupted(batch: Batch, generator: torch.Generator) -> Batch:
-    """The same graph, with features that belong to other nodes: a random permutation of the rows."""
+def shuffle_features(batch: Batch, generator: torch.Generator) -> Batch:
+    """The same graph with the rows of its features in random order."""
     order = torch.randperm(batch.num_nodes, generator=generator, device=batch.x.device)
     return replace(batch, x=batch.x.rows(order))
 
 
-def view(batch: Batch, features: float, edges: float, generator: torch.Generator) -> Batch:
-    """The graph without a random share of the columns of its features, hidden from all nodes, and of its edges.
+def random_view(batch: Batch, drop_features: float, drop_edges: float, generator: torch.Generator) -> Batch:
+    """The graph without a random fraction of its feature columns (for all nodes) and of its edges.
 
-    Both directions of an undirected edge are dropped together, so that the view is an undirected graph as well.
+    Both directions of an undirected edge are dropped together, so the view is an undirected graph as well.
     """
-    x = batch.x.mask_columns(features, generator)
-    graph = batch.graph.drop_edges(edges, generator) if edges else batch.graph
+    x = batch.x.mask_columns(drop_features, generator)
+    graph = batch.graph.drop_edges(drop_edges, generator) if drop_edges else batch.graph
     return replace(batch, x=x, graph=graph)
 
 
-def drawn(batch: Batch, rows: int, generator: torch.Generator) -> Tensor | None:
-    """Some nodes for a loss that cannot have all of them; None if it can."""
-    if not 0 < rows < batch.num_nodes:
+def sample_nodes(batch: Batch, count: int, generator: torch.Generator) -> Tensor | None:
+    """``count`` distinct random nodes; None, for all of them, if ``count`` is 0 or not below their number."""
+    if not 0 < count < batch.num_nodes:
         return None
-    return torch.randperm(batch.num_nodes, generator=generator, device=batch.x.device)[:rows]
+    return torch.randperm(batch.num_nodes, generator=generator, device=batch.x.device)[:count]
 
 
-def members_of(batch: Batch) -> Tensor:
-    """Which graph each node is of; complains about a graph that is not one of a set."""
+def graph_index(batch: Batch) -> Tensor:
+    """The graph that each node belongs to (n); a batch that is not a set of graphs is an InputError."""
     if batch.graph_id is None:
         raise InputError("method: given one graph, expected a set of graphs, such as mutag: it compares graphs")
     return batch.graph_id
 
 
-def augmented(batch: Batch, way: Tensor, share: float, kept: float, generator: torch.Generator) -> Batch:
-    """Each graph in its way.
+def augment(batch: Batch, choice: Tensor, drop_rate: float, subgraph_rate: float, generator: torch.Generator) -> Batch:
+    """Augment each graph of a set.
 
     Args:
         batch: a set of graphs.
-        way: for each graph, a place in :data:`WAYS`: without a random ``share`` of its nodes; without one of its edges;
-            the part of ``kept`` of its nodes that are nearest to a random one; with random features, of mean and spread
-            ½, at a ``share`` of its nodes; as it is.
-        share: what is lost.
-        kept: what is left of a subgraph.
-        generator: the source of every draw.
+        choice: for each graph an index into :data:`AUGMENTATIONS`. *nodes*: a random ``drop_rate`` of its nodes is
+            removed. *edges*: the same of its edges. *subgraph*: the ``subgraph_rate`` of its nodes that are nearest to
+            a random one is left. *features*: at a ``drop_rate`` of its nodes, the features are replaced by normal noise
+            of mean and standard deviation ½. *identity*: nothing.
+        drop_rate: the fraction that is removed or replaced.
+        subgraph_rate: the fraction that is left in a subgraph.
+        generator: the source of all randomness.
     """
-    graphs = members_of(batch)
-    device = graphs.device
-    own = way[graphs]  # of each node
-    sizes = torch.bincount(graphs, minlength=batch.num_graphs)
+    index = graph_index(batch)
+    device = index.device
+    chosen = choice[index]  # of each node
+    sizes = torch.bincount(index, minlength=batch.num_graphs)
     draw = torch.rand(batch.num_nodes, generator=generator, device=device)
+    dropped = _rank_in_graph(draw, index) < (drop_rate * sizes).long()[index]
 
     x = batch.x
-    noisy = (own == WAYS.index("features")) & (_place(draw, graphs) < (share * sizes).long()[graphs])
+    noisy = (chosen == AUGMENTATIONS.index("features")) & dropped
     if bool(noisy.any()):
         rows = x.dense().clone()
         noise = torch.randn(int(noisy.sum()), rows.shape[1], generator=generator, device=device)
@@ -77,36 +78,36 @@ def augmented(batch: Batch, way: Tensor, share: float, kept: float, generator: t
         x = NodeFeatures(dense=rows)
 
     graph = batch.graph
-    if bool((way == WAYS.index("edges")).any()):
-        lost = torch.rand(graph.num_undirected, generator=generator, device=device) < share
-        graph = graph.select_edges(~(lost[graph.undirected_id] & (own[graph.edge_target] == WAYS.index("edges"))))
+    edges = AUGMENTATIONS.index("edges")
+    if bool((choice == edges).any()):
+        lost = torch.rand(graph.num_undirected, generator=generator, device=device) < drop_rate
+        graph = graph.select_edges(~(lost[graph.undirected_id] & (chosen[graph.edge_target] == edges)))
 
-    gone = (own == WAYS.index("nodes")) & (_place(draw, graphs) < (share * sizes).long()[graphs])
-    if bool((way == WAYS.index("subgraph")).any()):
-        # Ties between nodes of the same distance are broken by the draw.
-        near = _distance(batch, draw) + draw
-        most = (kept * sizes).long().clamp(min=1)[graphs]
-        gone |= (own == WAYS.index("subgraph")) & (_place(near, graphs) >= most)
-    found = replace(batch, x=x, graph=graph)
-    return found.subgraph(torch.nonzero(~gone).flatten()) if bool(gone.any()) else found
+    removed = (chosen == AUGMENTATIONS.index("nodes")) & dropped
+    subgraph = AUGMENTATIONS.index("subgraph")
+    if bool((choice == subgraph).any()):
+        distance = _distance(batch, draw) + draw  # the draw breaks ties
+        size = (subgraph_rate * sizes).long().clamp(min=1)[index]
+        removed |= (chosen == subgraph) & (_rank_in_graph(distance, index) >= size)
+    view = replace(batch, x=x, graph=graph)
+    return view.subgraph(torch.nonzero(~removed).flatten()) if bool(removed.any()) else view
 
 
-def _place(value: Tensor, graphs: Tensor) -> Tensor:
-    """The place of each node among those of its graph, from the smallest value on."""
+def _rank_in_graph(value: Tensor, index: Tensor) -> Tensor:
+    """The rank of each node's value among the nodes of its graph, from 0 for the smallest."""
     order = torch.argsort(value)
-    order = order[torch.argsort(graphs[order], stable=True)]
-    first = torch.cat([graphs.new_zeros(1), torch.bincount(graphs).cumsum(0)[:-1]])
-    place = torch.empty_like(order)
-    place[order] = torch.arange(len(order), device=order.device)
-    return place - first[graphs]
+    order = order[torch.argsort(index[order], stable=True)]
+    first = torch.cat([index.new_zeros(1), torch.bincount(index).cumsum(0)[:-1]])
+    rank = torch.empty_like(order)
+    rank[order] = torch.arange(len(order), device=order.device)
+    return rank - first[index]
 
 
 def _distance(batch: Batch, draw: Tensor) -> Tensor:
-    """Steps of each node from the first one of its graph by ``draw``, up to a limit beyond which all are alike."""
-    graphs = members_of(batch)
-    reached = (_place(draw, graphs) == 0).float().unsqueeze(1)
-    distance = torch.where(reached > 0, 0.0, float(REACH))
-    for step in range(1, REACH):
+    """Each node's distance from the node of its graph with the smallest ``draw``, at most ``MAX_DISTANCE``."""
+    reached = (_rank_in_graph(draw, graph_index(batch)) == 0).float().unsqueeze(1)
+    distance = torch.where(reached > 0, 0.0, float(MAX_DISTANCE))
+    for step in range(1, MAX_DISTANCE):
         new = ((batch.graph.sum @ reached) > 0) & (reached == 0)
         if not bool(new.any()):
             break

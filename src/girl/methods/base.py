@@ -1,87 +1,71 @@
-"""What every method is to the training loop: a module with a loss for a batch and representations for a graph."""
+"""The interface of all methods to the training loop."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from girl.graph.batch import Batch
-from girl.kernel.distributed import Ranks
-
-
-@dataclass(frozen=True)
-class Needs:
-    """Bytes that a method takes beyond the graph and its weights, about."""
-
-    kept: float = 0.0
-    """What is kept of all nodes from beginning to end."""
-    preparing: float = 0.0
-    """Beyond that while it is prepared."""
-    step: float = 0.0
-    """And in a step."""
-    result: float = 0.0
-    """The representations, and what is in memory while they are made."""
+from girl.kernel.distributed import Communicator
+from girl.methods.memory import MemoryEstimate
 
 
 class Method(nn.Module, ABC):
-    """A self-supervised method: it owns its parameters, and every random choice comes from the given generator."""
+    """A self-supervised method, as the training loop sees it: a module with a loss and embeddings.
 
-    def prepare(self, whole: Batch, generator: torch.Generator) -> None:
-        """See the whole training graph once, before the first step. Must give the same from the same state."""
+    Only :meth:`losses` and :meth:`embed` must be written. All randomness must come from the given generator, so that a
+    resumed run ends in the same bits as an uninterrupted one. ``data`` is the whole training graph, or set of graphs;
+    ``batch`` a part of it.
+    """
 
-    hands_over = False
-    """Whether what :meth:`prepare` makes can be handed to other processes, which then need not make it."""
+    shares_prepared = False
+    """Whether other processes can take over what :meth:`prepare` computed, by :meth:`load_prepared`."""
+
+    def prepare(self, data: Batch, generator: torch.Generator) -> None:
+        """Called once before the first step, also of a resumed run: the same arguments must give the same result."""
 
     def prepared(self) -> dict[str, Tensor]:
-        """What :meth:`prepare` made, dense or CSR, where it is handed over."""
+        """What :meth:`prepare` computed, dense or CSR, if ``shares_prepared``."""
         return {}
 
-    def take_prepared(self, tensors: dict[str, Tensor]) -> None:
-        """Take what :meth:`prepared` gave on another process, in place of :meth:`prepare`."""
+    def load_prepared(self, tensors: dict[str, Tensor]) -> None:
+        """Take what :meth:`prepared` gave in another process, in place of :meth:`prepare`."""
 
-    def share(self, ranks: Ranks) -> None:
-        """Take each batch as this process's part of one that several have; before :meth:`prepare`.
+    def distribute(self, communicator: Communicator) -> None:
+        """Called before :meth:`prepare` if every batch is split over several processes.
 
-        Gradients are averaged over processes in any case. That is all there is to it where a loss is a mean over
-        nodes, and nothing is done here.
+        Gradients are averaged over processes in any case, so a loss that is a mean over nodes has nothing to do here.
         """
 
-    def needs(self, whole: Batch, nodes: int) -> Needs | None:
-        """The memory that training on a graph takes, in batches of so many nodes; None if nobody has said."""
+    def memory(self, data: Batch, batch_nodes: int) -> MemoryEstimate | None:
+        """The memory that training takes in batches of ``batch_nodes`` nodes; None if unknown."""
         return None
 
     @abstractmethod
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
-        """Terms of the loss by name; their sum is what a step lowers."""
+        """The terms of the loss by name; a step minimizes their sum. No terms: the batch is skipped."""
 
-    def after_step(self, share: float) -> None:
-        """What follows each step of the optimiser; ``share`` of all epochs are over. Nothing, for most methods."""
+    def after_step(self, progress: float) -> None:
+        """Called after each step of the optimizer; ``progress`` is the fraction of training that is over."""
 
     def after_epoch(self, batches: Callable[[], Iterator[Batch]], generator: torch.Generator) -> None:
-        """What follows each epoch; ``batches`` gives those of another. Nothing, for most methods."""
+        """Called after each epoch; ``batches()`` iterates over the batches of another epoch."""
 
-    def score(self, whole: Batch) -> float | None:
-        """How good the method is after an epoch, by nodes that it is not trained on; None if nothing tells.
-
-        Training then ends with the weights of the best epoch.
-        """
+    def score(self, data: Batch) -> float | None:
+        """A validation score after an epoch, if there is one: training then ends with the best epoch's weights."""
         return None
 
-    def observe(self, whole: Batch, epoch: int) -> dict[str, float]:
-        """What is worth noting after an epoch (the first is 1) beside the loss, by name; nothing in most epochs."""
+    def observe(self, data: Batch, epoch: int) -> dict[str, float]:
+        """Values to record in the history after an epoch (counted from 1)."""
         return {}
 
-    def finish(self, whole: Batch) -> Tensor:
-        """See the whole training graph once more, after the last step; returns its representations, as :meth:`embed`.
-
-        Must give the same from the same state.
-        """
-        return self.embed(whole)
+    def finish(self, data: Batch) -> Tensor:
+        """Called once after the last step; returns the embeddings of the training graph."""
+        return self.embed(data)
 
     @abstractmethod
-    def embed(self, whole: Batch) -> Tensor:
-        """Representations of all nodes of a graph (n × k), without gradients."""
+    def embed(self, data: Batch) -> Tensor:
+        """The embeddings of all nodes of a graph (n × k), without gradients. Does not change the method."""

@@ -1,4 +1,4 @@
-"""BGRL: one view's representation is predicted from the other, by a slowly moving copy of the encoder."""
+"""BGRL: one view is predicted from the other; the target is a slowly moving copy of the encoder."""
 
 from __future__ import annotations
 
@@ -9,77 +9,74 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
-from girl.errors import InputError
 from girl.graph.batch import Batch
-from girl.kernel.checks import check_number, check_whole
-from girl.methods.augment import view
+from girl.kernel.checks import check_int, check_number
+from girl.methods.augment import random_view
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import Encoder, EncoderSettings
+from girl.settings import checking
 
 
 @dataclass(frozen=True)
 class BGRLSettings:
-    """The two views, and how the copy follows."""
+    """The two views, and the target encoder."""
 
-    hide_first: float = 0.1
-    """Share of the columns of the features hidden from the first view."""
-    hide_second: float = 0.2
-    """Share of the columns of the features hidden from the second view."""
-    drop_first: float = 0.4
-    """Share of the edges that the first view lacks."""
-    drop_second: float = 0.1
-    """Share of the edges that the second view lacks."""
+    drop_features_1: float = 0.1
+    """Fraction of the feature columns dropped from the first view."""
+    drop_features_2: float = 0.2
+    """Fraction of the feature columns dropped from the second view."""
+    drop_edges_1: float = 0.4
+    """Fraction of the edges dropped from the first view."""
+    drop_edges_2: float = 0.1
+    """Fraction of the edges dropped from the second view."""
     momentum: float = 0.99
-    """What the copy keeps of itself at a step, at first; it rises to 1."""
-    predictor: int = 512
-    """Width of the predictor."""
+    """Initial momentum of the target encoder; it rises to 1."""
+    predictor_hidden: int = 512
+    """Hidden width of the predictor."""
 
     def __post_init__(self) -> None:
-        try:
-            for name in ("hide_first", "hide_second", "drop_first", "drop_second"):
+        with checking():
+            for name in ("drop_features_1", "drop_features_2", "drop_edges_1", "drop_edges_2", "momentum"):
                 check_number(name, getattr(self, name), 0, 1)
-            check_number("momentum", self.momentum, 0, 1)
-            check_whole("predictor", self.predictor, 1)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+            check_int("predictor_hidden", self.predictor_hidden, 1)
 
 
 class BGRL(EncoderMethod):
     r"""Bootstrapped Graph Latents (Thakoor et al., 2022).
 
-    With :math:`h` of the encoder, :math:`\bar h` of its copy and a predictor q, over two views of the graph,
+    With outputs :math:`h` of the encoder, :math:`\bar h` of the target encoder and a predictor q, over two views,
 
     .. math:: L = 2 - \frac1n\sum_i \cos(q(h^1_i), \bar h^2_i) + \cos(q(h^2_i), \bar h^1_i).
 
-    No gradient reaches the copy: after each step it moves towards the encoder,
-    :math:`\bar w \leftarrow m\bar w + (1-m)w`, with :math:`m = 1-(1-m_0)(1+\cos\pi t)/2` at the share t of training. It
-    starts from weights of its own, as the authors' program does.
+    The target encoder has no gradient: after each step it moves towards the encoder,
+    :math:`\bar w \leftarrow m\bar w + (1-m)w`, with :math:`m = 1-(1-m_0)(1+\cos\pi t)/2` at the fraction t of training.
+    It starts from weights of its own, as in the authors' code.
     """
 
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: BGRLSettings) -> None:
         super().__init__(inputs, encoder)
         self.settings = settings
-        self.copy = Encoder(inputs, encoder).requires_grad_(False)
-        width = settings.predictor
+        self.target_encoder = Encoder(inputs, encoder).requires_grad_(False)
+        width = settings.predictor_hidden
         self.predictor = nn.Sequential(Linear(encoder.hidden, width), nn.PReLU(), Linear(width, encoder.hidden))
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """The loss of predicting each view from the other."""
         s = self.settings
         views = (
-            view(batch, s.hide_first, s.drop_first, generator),
-            view(batch, s.hide_second, s.drop_second, generator),
+            random_view(batch, s.drop_features_1, s.drop_edges_1, generator),
+            random_view(batch, s.drop_features_2, s.drop_edges_2, generator),
         )
-        predicted = [self.predictor(self.encoder(one.x, one.graph)[-1]) for one in views]
+        predicted = [self.predictor(self.encoder(view.x, view.graph)[-1]) for view in views]
         with torch.no_grad():
-            wanted = [self.copy(one.x, one.graph)[-1] for one in views]
-        found = cosine_similarity(predicted[0], wanted[1]).mean() + cosine_similarity(predicted[1], wanted[0]).mean()
-        return {"bootstrap": 2 - found}
+            target = [self.target_encoder(view.x, view.graph)[-1] for view in views]
+        cosines = cosine_similarity(predicted[0], target[1]).mean() + cosine_similarity(predicted[1], target[0]).mean()
+        return {"bootstrap": 2 - cosines}
 
     @torch.no_grad()
-    def after_step(self, share: float) -> None:
-        """Let the copy follow."""
-        keep = 1 - (1 - self.settings.momentum) * (1 + math.cos(math.pi * share)) / 2
-        for ours, theirs in zip(self.copy.parameters(), self.encoder.parameters(), strict=True):
-            ours.lerp_(theirs, 1 - keep)
+    def after_step(self, progress: float) -> None:
+        """Move the target encoder towards the encoder."""
+        momentum = 1 - (1 - self.settings.momentum) * (1 + math.cos(math.pi * progress)) / 2
+        for target, online in zip(self.target_encoder.parameters(), self.encoder.parameters(), strict=True):
+            target.lerp_(online, 1 - momentum)

@@ -1,4 +1,4 @@
-"""CCA-SSG: two views agree in every column, and no column repeats another."""
+"""CCA-SSG: two views agree in every column, and columns are decorrelated."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.kernel.checks import check_number
-from girl.methods.augment import view
+from girl.methods.augment import random_view
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.encoder import EncoderSettings
+from girl.settings import checking
 
 
 @dataclass(frozen=True)
 class CCASSGSettings:
-    """The views, and what correlated columns cost."""
+    """The views, and the weight of decorrelation."""
 
-    hide: float = 0.2
-    """Share of the columns of the features hidden from each view."""
-    drop: float = 0.3
-    """Share of the edges that each view lacks."""
+    drop_features: float = 0.2
+    """Fraction of the feature columns dropped from each view."""
+    drop_edges: float = 0.3
+    """Fraction of the edges dropped from each view."""
     decorrelation: float = 1e-3
-    """Weight of the term that keeps columns from repeating each other."""
+    """λ: the weight of the decorrelation term."""
 
     def __post_init__(self) -> None:
-        try:
-            check_number("hide", self.hide, 0, 1)
-            check_number("drop", self.drop, 0, 1)
+        with checking():
+            check_number("drop_features", self.drop_features, 0, 1)
+            check_number("drop_edges", self.drop_edges, 0, 1)
             check_number("decorrelation", self.decorrelation, 0)
-        except ValueError as error:
-            raise InputError(str(error)) from error
 
 
 class CCASSG(EncoderMethod):
-    r"""Canonical correlation analysis inspired learning (Zhang et al., 2021).
+    r"""Learning inspired by canonical correlation analysis (Zhang et al., 2021).
 
-    With the columns of both views' representations standardised, :math:`Z_1, Z_2` (n × k),
+    With the columns of both views' outputs standardised, :math:`Z_1, Z_2` (n × k),
 
     .. math:: L = -\operatorname{tr}\frac{Z_1^\top Z_2}n
-        + \lambda\sum_{v=1,2}\Bigl\|\frac{Z_v^\top Z_v}n - I\Bigr\|_F^2 .
+        + \lambda\sum_{v=1,2}\Bigl\|\frac{Z_v^\top Z_v}n - I\Bigr\|_F^2 ,
+
+    here divided by k, and with 1 added to the first term.
     """
 
     passes = 3
@@ -51,20 +51,21 @@ class CCASSG(EncoderMethod):
         self.settings = settings
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
-        """How far the views differ, and how far columns repeat each other; per column, so that both are below 2."""
-        s, found = self.settings, []
+        """The difference of the views, and the correlation of the columns."""
+        s, outputs = self.settings, []
         for _ in range(2):
-            other = view(batch, s.hide, s.drop, generator)
-            found.append(_standardised(self.encoder(other.x, other.graph)[-1]))
-        n, width = found[0].shape
-        identity = torch.eye(width, device=found[0].device)
-        apart = torch.stack([(z.T @ z / n - identity).square().sum() for z in found]).sum()
+            view = random_view(batch, s.drop_features, s.drop_edges, generator)
+            outputs.append(_standardize(self.encoder(view.x, view.graph)[-1]))
+        first, second = outputs
+        n, width = first.shape
+        identity = torch.eye(width, device=first.device)
+        correlation = torch.stack([(z.T @ z / n - identity).square().sum() for z in outputs]).sum()
         return {
-            "difference": 1 - (found[0] * found[1]).sum() / (n * width),
-            "repetition": s.decorrelation * apart / width,
+            "difference": 1 - (first * second).sum() / (n * width),
+            "correlation": s.decorrelation * correlation / width,
         }
 
 
-def _standardised(h: Tensor) -> Tensor:
+def _standardize(h: Tensor) -> Tensor:
     h = h - h.mean(0)
     return h / h.square().mean(0).sqrt().clamp(min=1e-6)

@@ -1,4 +1,4 @@
-"""Deep Graph Infomax: nodes of the graph are told from those of a shuffled one."""
+"""DGI: a discriminator distinguishes the nodes of a graph from those of a shuffled one."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from girl.graph.batch import Batch
-from girl.methods.augment import corrupted
+from girl.methods.augment import shuffle_features
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.encoder import EncoderSettings
 
 
 @dataclass(frozen=True)
 class DGISettings:
-    """Deep Graph Infomax has nothing to set."""
+    """Deep Graph Infomax has no settings of its own."""
 
 
 class DGI(EncoderMethod):
     r"""Deep Graph Infomax (Veličković et al., 2019).
 
-    A summary :math:`s = \sigma(\frac1n\sum_i h_i)` of the graph, and a bilinear discriminator that tells its nodes
+    With a summary :math:`s = \sigma(\frac1n\sum_i h_i)` of the graph, a bilinear discriminator distinguishes its nodes
     :math:`h_i` from those of the same graph with shuffled features, :math:`\tilde h_i`:
 
     .. math:: L = -\frac1{2n}\sum_i \log\sigma(h_i^\top W s + b) + \log(1-\sigma(\tilde h_i^\top W s + b)).
@@ -38,7 +38,7 @@ class DGI(EncoderMethod):
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """The discriminator's cross-entropy."""
         real = self.encoder(batch.x, batch.graph)[-1]
-        shuffled = corrupted(batch, generator)
+        shuffled = shuffle_features(batch, generator)
         fake = self.encoder(shuffled.x, shuffled.graph)[-1]
         summary = self.discriminator @ real.mean(0).sigmoid()
         scores = torch.cat([real @ summary, fake @ summary]) + self.bias

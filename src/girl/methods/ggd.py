@@ -1,4 +1,4 @@
-"""Graph Group Discrimination: the group of real nodes is told from that of shuffled ones, node by node."""
+"""GGD: real nodes are distinguished from those of a shuffled graph, node by node."""
 
 from __future__ import annotations
 
@@ -8,37 +8,35 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from girl.errors import InputError
 from girl.graph.batch import Batch
-from girl.kernel.checks import check_number, check_whole
-from girl.methods.augment import corrupted, view
+from girl.kernel.checks import check_int, check_number
+from girl.methods.augment import random_view, shuffle_features
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
+from girl.settings import checking
 
 
 @dataclass(frozen=True)
 class GGDSettings:
-    """How features are hidden, and how far representations are spread at the end."""
+    """The view, and the propagation of the final embeddings."""
 
-    hide: float = 0.2
-    """Share of the columns of the features hidden at each step."""
-    reach: int = 5
-    """Propagations of the representations that are added to them at the end; 0: none."""
+    drop_features: float = 0.2
+    """Fraction of the feature columns dropped at each step."""
+    num_hops: int = 5
+    """k: embeddings propagated k times are added to the embeddings; 0: nothing is added."""
 
     def __post_init__(self) -> None:
-        try:
-            check_number("hide", self.hide, 0, 1)
-            check_whole("reach", self.reach, 0)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        with checking():
+            check_number("drop_features", self.drop_features, 0, 1)
+            check_int("num_hops", self.num_hops, 0)
 
 
 class GGD(EncoderMethod):
     r"""Graph Group Discrimination (Zheng et al., 2022).
 
-    As Deep Graph Infomax without a summary: a node's score is the sum of a linear map of its representation,
-    :math:`1^\top W h_i`, by which real nodes and those with shuffled features are told apart. Representations are
+    Deep Graph Infomax without a summary: a node's score is the sum of a linear map of its output,
+    :math:`1^\top W h_i`, and distinguishes real nodes from those with shuffled features. Embeddings are
     :math:`H + \hat A^k H`.
     """
 
@@ -50,17 +48,17 @@ class GGD(EncoderMethod):
         self.head = Linear(encoder.hidden, encoder.hidden)
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
-        """The cross-entropy of telling the groups apart."""
-        seen = view(batch, self.settings.hide, 0.0, generator)
-        groups = (seen, corrupted(seen, generator))
+        """The cross-entropy of real against shuffled nodes."""
+        view = random_view(batch, self.settings.drop_features, 0.0, generator)
+        groups = (view, shuffle_features(view, generator))
         scores = [self.head(self.encoder(group.x, group.graph)[-1]).sum(1) for group in groups]
         truth = torch.cat([torch.ones(batch.num_nodes), torch.zeros(batch.num_nodes)]).to(scores[0].device)
         return {"groups": binary_cross_entropy_with_logits(torch.cat(scores), truth)}
 
     @torch.no_grad()
-    def spread(self, layer: Tensor, whole: Batch) -> Tensor:
+    def transform_layer(self, h: Tensor, data: Batch) -> Tensor:
         """H + ÂᵏH."""
-        z = layer
-        for _ in range(self.settings.reach):
-            z = whole.graph.gcn @ z
-        return layer + z if self.settings.reach else layer
+        z = h
+        for _ in range(self.settings.num_hops):
+            z = data.graph.gcn @ z
+        return h + z if self.settings.num_hops else h

@@ -1,4 +1,4 @@
-"""GraphCL: a graph is told from others by an augmented copy of itself."""
+"""GraphCL: a graph is pulled towards an augmented copy of itself, and pushed apart from other graphs."""
 
 from __future__ import annotations
 
@@ -8,95 +8,90 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.kernel.checks import check_choice, check_number
-from girl.methods.augment import WAYS, Way, augmented, members_of
+from girl.methods.augment import AUGMENTATIONS, Augmentation, augment, graph_index
 from girl.methods.encoder_method import EncoderMethod
 from girl.nn.convolutions import Linear
 from girl.nn.encoder import EncoderSettings
+from girl.settings import checking
 
 
 @dataclass(frozen=True)
 class GraphCLSettings:
-    """How graphs are augmented, and how strictly they are compared."""
+    """How graphs are augmented and compared."""
 
-    ways: tuple[Way, ...] = ("nodes", "subgraph")
-    """What may happen to a graph: nodes or edges are lost, a subgraph is left, features are random, or nothing."""
-    share: float = 0.1
-    """Share of the nodes, edges or features that are lost."""
-    kept: float = 0.2
-    """Share of the nodes that are left in a subgraph."""
+    augmentations: tuple[Augmentation, ...] = ("nodes", "subgraph")
+    """Augmentations to draw from: nodes, edges (some are removed), subgraph, features (some become noise), identity."""
+    drop_rate: float = 0.1
+    """Fraction of the nodes, edges or features that is removed or replaced."""
+    subgraph_rate: float = 0.2
+    """Fraction of the nodes that is left in a subgraph."""
     temperature: float = 0.2
-    """By what the cosines are divided."""
+    """Cosines are divided by it."""
 
     def __post_init__(self) -> None:
-        try:
-            if not self.ways:
-                raise ValueError(f"ways: given none, expected one or more of {', '.join(WAYS)}")
-            for way in self.ways:
-                check_choice("ways", way, WAYS)
-            check_number("share", self.share, 0, 1)
-            check_number("kept", self.kept, 0, 1, low_open=True)
+        with checking():
+            if not self.augmentations:
+                raise ValueError(f"augmentations: given none, expected one or more of {', '.join(AUGMENTATIONS)}")
+            for augmentation in self.augmentations:
+                check_choice("augmentations", augmentation, AUGMENTATIONS)
+            check_number("drop_rate", self.drop_rate, 0, 1)
+            check_number("subgraph_rate", self.subgraph_rate, 0, 1, low_open=True)
             check_number("temperature", self.temperature, 0, low_open=True)
-        except ValueError as error:
-            raise InputError(str(error)) from error
 
 
-def told_apart(anchor: Tensor, other: Tensor, temperature: float) -> Tensor:
-    r"""The contrast of graphs with their other views (both count × k), as GraphCL and its followers compute it.
+def graph_contrast(anchor: Tensor, view: Tensor, temperature: float) -> Tensor:
+    r"""The contrastive loss of graphs and their views (both count × k), as in GraphCL and the methods built on it.
 
     .. math:: -\frac1n\sum_i\log\frac{e^{\theta(u_i,v_i)/\tau}}{\sum_{k\ne i}e^{\theta(u_i,v_k)/\tau}},
 
-    θ the cosine. A graph itself is not in the denominator.
+    θ the cosine. The positive pair is not in the denominator.
     """
-    likeness = functional.normalize(anchor) @ functional.normalize(other).T / temperature
-    own = likeness.diagonal()
-    others = likeness.masked_fill(torch.eye(len(own), dtype=torch.bool, device=own.device), -torch.inf)
-    return (others.logsumexp(1) - own).mean()
+    similarity = functional.normalize(anchor) @ functional.normalize(view).T / temperature
+    positive = similarity.diagonal()
+    itself = torch.eye(len(positive), dtype=torch.bool, device=positive.device)
+    return (similarity.masked_fill(itself, -torch.inf).logsumexp(1) - positive).mean()
 
 
 def projector(width: int) -> nn.Module:
-    """Two layers of the width of what they map."""
+    """Two linear layers with a ReLU between them, all of the same width."""
     return nn.Sequential(Linear(width, width), nn.ReLU(), Linear(width, width))
 
 
-def width_of(encoder: EncoderSettings) -> int:
-    """Columns of a graph's representation before the features beside it."""
-    return encoder.hidden * (encoder.layers if encoder.output == "layers" else 1)
-
-
 class GraphCL(EncoderMethod):
-    """Graph contrastive learning with augmentations (You et al., 2020), as the authors' program for sets of graphs.
+    """Graph contrastive learning with augmentations (You et al., 2020), as in the authors' code for sets of graphs.
 
-    The graph as it is is compared with one augmented copy; its way is drawn for each graph, all alike.
+    Each graph is compared with one augmented copy, whose augmentation is drawn uniformly.
     """
 
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: GraphCLSettings) -> None:
         super().__init__(inputs, encoder)
         self.settings = settings
-        self.projector = projector(width_of(encoder))
+        self.projector = projector(encoder.width)
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
-        """The contrast of graphs with their augmented copies."""
-        members_of(batch)
-        if batch.num_graphs < 2:  # nothing to be told from
+        """The contrastive loss of the graphs and their augmented copies; a single graph has no negatives."""
+        graph_index(batch)
+        if batch.num_graphs < 2:
             return {}
-        return {"contrast": self._contrast(batch, self._ways(batch, generator), generator)}
+        return {"contrast": self._contrast(batch, self._draw(batch, generator), generator)}
 
-    def _ways(self, batch: Batch, generator: torch.Generator) -> Tensor:
-        """A way for each graph, as its place in WAYS."""
-        known = torch.tensor([WAYS.index(way) for way in self.settings.ways], device=batch.x.device)
-        draw = torch.randint(len(known), (batch.num_graphs,), generator=generator, device=batch.x.device)
-        return known[draw]
+    def _draw(self, batch: Batch, generator: torch.Generator) -> Tensor:
+        """A random augmentation for each graph, as an index into AUGMENTATIONS."""
+        allowed = self._allowed(batch.x.device)
+        return allowed[torch.randint(len(allowed), (batch.num_graphs,), generator=generator, device=batch.x.device)]
 
-    def _contrast(self, batch: Batch, way: Tensor, generator: torch.Generator) -> Tensor:
+    def _allowed(self, device: torch.device) -> Tensor:
+        return torch.tensor([AUGMENTATIONS.index(name) for name in self.settings.augmentations], device=device)
+
+    def _contrast(self, batch: Batch, choice: Tensor, generator: torch.Generator) -> Tensor:
         s = self.settings
-        other = augmented(batch, way, s.share, s.kept, generator)
-        anchor, view = self.project(self.read(batch), None), self.project(self.read(other), way)
-        return told_apart(anchor, view, s.temperature)
+        augmented = augment(batch, choice, s.drop_rate, s.subgraph_rate, generator)
+        anchor, view = self.project(self.embed_graphs(batch), None), self.project(self.embed_graphs(augmented), choice)
+        return graph_contrast(anchor, view, s.temperature)
 
-    def project(self, h: Tensor, way: Tensor | None) -> Tensor:
-        """What is compared: the projector's output, whatever the way."""
-        found: Tensor = self.projector(h)
-        return found
+    def project(self, h: Tensor, choice: Tensor | None) -> Tensor:
+        """The projected graphs (count × k); ``choice`` is the augmentation of each, None for unchanged graphs."""
+        projected: Tensor = self.projector(h)
+        return projected

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from girl.methods.augment import WAYS
-from girl.methods.graphcl import projector, width_of
+from girl.methods.graphcl import projector
 from girl.methods.joao import JOAO, JOAOSettings
 from girl.nn.encoder import EncoderSettings
 
@@ -19,26 +18,25 @@ class JOAOv2Settings(JOAOSettings):
 
 
 class JOAOv2(JOAO):
-    """JOAO with a projector for each way (You et al., 2021), so that a way's traces do not reach the representation.
+    """JOAO with a projector for each augmentation (You et al., 2021), which absorbs that augmentation's effects.
 
-    The graph as it is goes through that of the way "same" where there is one, else through the first.
+    Unchanged graphs go through the projector of "identity" if it is used, else through the first.
     """
 
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: JOAOv2Settings) -> None:
         super().__init__(inputs, encoder, settings)
         del self.projector
-        self.projectors = nn.ModuleList(projector(width_of(encoder)) for _ in settings.ways)
+        self.projectors = nn.ModuleList(projector(encoder.width) for _ in settings.augmentations)
 
-    def project(self, h: Tensor, way: Tensor | None) -> Tensor:
-        """The output of each way's projector."""
-        known = [WAYS.index(one) for one in self.settings.ways]
-        same = WAYS.index("same")
-        if way is None:
-            found: Tensor = self.projectors[known.index(same) if same in known else 0](h)
-            return found
+    def project(self, h: Tensor, choice: Tensor | None) -> Tensor:
+        """The output of the projector of each graph's augmentation (count × k)."""
+        names = self.settings.augmentations
+        if choice is None:
+            projected: Tensor = self.projectors[names.index("identity") if "identity" in names else 0](h)
+            return projected
         out = h.new_zeros(h.shape)
-        for index, one in zip(known, self.projectors, strict=True):
-            rows = torch.nonzero(way == index).flatten()
+        for augmentation, network in zip(self._allowed(h.device), self.projectors, strict=True):
+            rows = torch.nonzero(choice == augmentation).flatten()
             if len(rows):
-                out = out.index_copy(0, rows, one(h[rows]))
+                out = out.index_copy(0, rows, network(h[rows]))
         return out

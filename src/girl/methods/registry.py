@@ -1,4 +1,4 @@
-"""Which methods there are: the project's own, and those that other packages offer by an entry point."""
+"""All methods by name: those of this package, of other packages (by entry point) and of the running program."""
 
 from __future__ import annotations
 
@@ -30,185 +30,133 @@ from girl.methods.simgrace import SimGRACE, SimGRACESettings
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-#: The group of entry points that other packages use.
+#: The group of entry points by which other packages offer methods.
 GROUP = "girl.methods"
+
+Level = Literal["nodes", "graphs", "both"]
 
 
 @dataclass(frozen=True)
 class MethodEntry:
-    """A method, with what is to be known about it before it is used."""
+    """A method and its description, as the registry lists it."""
 
     name: str
-    summary: str
-    """One line: what is learned from."""
-    source: str
-    """Who published it."""
     settings: type[DataclassInstance]
     """A frozen dataclass with a default for each setting."""
     build: Callable[[int, Any, Any], EncoderMethod]
-    """The method from the columns of the features, the encoder's settings and its own."""
-    level: Literal["nodes", "graphs", "both"] = "nodes"
-    """Whether it was made for a graph's nodes or for sets of graphs."""
+    """Makes the method from the number of feature columns, the encoder's settings and its own: the class itself."""
+    summary: str = ""
+    """One line: what the method learns from."""
+    source: str = ""
+    """Its publication."""
+    level: Level = "nodes"
+    """Whether it embeds the nodes of one graph, the graphs of a set, or either."""
     recipe: Callable[[], str] = str
-    """The published recipe as TOML: sections of settings, and ``[datasets.NAME]`` for what differs there."""
-    needs: dict[str, str] = field(default_factory=dict)
-    """Settings of the encoder without which it does not work."""
+    """Returns the published recipe as TOML: sections of settings, and ``[datasets.NAME.SECTION]`` for one dataset."""
+    required_encoder: dict[str, str] = field(default_factory=dict)
+    """Encoder settings without which the method does not work."""
 
 
-def _shipped(name: str) -> Callable[[], str]:
-    return lambda: resources.files("girl.methods.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+def _entry(
+    name: str, settings: type[DataclassInstance], build: type[EncoderMethod], summary: str, source: str, **extra: Any
+) -> MethodEntry:
+    """The entry of a method whose recipe is ``recipes/NAME.toml`` of this package."""
+
+    def recipe() -> str:
+        return resources.files("girl.methods.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+
+    return MethodEntry(name, settings, build, summary, source, recipe=recipe, **extra)
 
 
-_OWN = (
-    MethodEntry(
-        "girl",
-        "kernel regression of features and their surroundings on the representation",
-        "Fishman et al., ICML 2023, and this project",
-        GIRLSettings,
-        GIRLMethod,
-        "both",
-    ),
-    MethodEntry(
-        "dgi",
-        "tells a graph's nodes from those of a shuffled one, by the graph's summary",
-        "Veličković et al., ICLR 2019",
-        DGISettings,
-        DGI,
-        recipe=_shipped("dgi"),
-    ),
-    MethodEntry(
-        "grace",
-        "a node's two views are alike, those of other nodes are not",
-        "Zhu et al., ICML workshop 2020",
-        GRACESettings,
-        GRACE,
-        recipe=_shipped("grace"),
-    ),
-    MethodEntry(
-        "bgrl",
-        "predicts one view's representation, by a slowly moving copy, from the other view",
-        "Thakoor et al., ICLR 2022",
-        BGRLSettings,
-        BGRL,
-        recipe=_shipped("bgrl"),
-    ),
-    MethodEntry(
-        "bgcl",
-        "as grace, and learns how much each view lacks",
-        "Hasanzadeh et al., 2021",
-        BGCLSettings,
-        BGCL,
-        recipe=_shipped("bgcl"),
-        needs={"conv": "gcn", "output": "last"},
-    ),
-    MethodEntry(
-        "graphmae",
-        "rebuilds the features of hidden nodes",
-        "Hou et al., KDD 2022",
-        GraphMAESettings,
-        GraphMAE,
-        "both",
-        recipe=_shipped("graphmae"),
-    ),
-    MethodEntry(
-        "selene",
-        "rebuilds features, and tells nodes by their place, in two channels",
-        "Zhong et al., 2022",
-        SELENESettings,
-        SELENE,
-        recipe=_shipped("selene"),
-    ),
-    MethodEntry(
-        "cca-ssg",
-        "two views agree, and columns are not correlated",
-        "Zhang et al., NeurIPS 2021",
-        CCASSGSettings,
-        CCASSG,
-        recipe=_shipped("cca-ssg"),
-    ),
-    MethodEntry(
-        "ggd",
-        "tells the group of real nodes from that of shuffled ones",
-        "Zheng et al., NeurIPS 2022",
-        GGDSettings,
-        GGD,
-        recipe=_shipped("ggd"),
-    ),
-    MethodEntry(
-        "infograph",
-        "tells a graph's nodes from those of other graphs, by the graph's representation",
-        "Sun et al., ICLR 2020",
-        InfoGraphSettings,
-        InfoGraph,
-        "graphs",
-        recipe=_shipped("infograph"),
-    ),
-    MethodEntry(
-        "graphcl",
-        "a graph and its augmented copy are alike, other graphs are not",
-        "You et al., NeurIPS 2020",
-        GraphCLSettings,
-        GraphCL,
-        "graphs",
-        recipe=_shipped("graphcl"),
-    ),
-    MethodEntry(
-        "joao",
-        "as graphcl, and learns which augmentations to use",
-        "You et al., ICML 2021",
-        JOAOSettings,
-        JOAO,
-        "graphs",
-        recipe=_shipped("joao"),
-    ),
-    MethodEntry(
-        "joaov2",
-        "as joao, with a projector for each augmentation",
-        "You et al., ICML 2021",
-        JOAOv2Settings,
-        JOAOv2,
-        "graphs",
-        recipe=_shipped("joaov2"),
-    ),
-    MethodEntry(
-        "simgrace",
-        "as graphcl, with a disturbed encoder in the place of augmentations",
-        "Xia et al., WWW 2022",
-        SimGRACESettings,
-        SimGRACE,
-        "graphs",
-        recipe=_shipped("simgrace"),
-    ),
+# fmt: off
+_BUILT_IN = (
+    MethodEntry("girl", GIRLSettings, GIRLMethod,
+                "regresses features of a node and its neighbourhood on the embedding, by kernels",
+                "Fishman et al., ICML 2023, and this project", "both"),
+    _entry("dgi", DGISettings, DGI,
+           "distinguishes a graph's nodes from those of a shuffled one, by the graph's summary",
+           "Veličković et al., ICLR 2019"),
+    _entry("grace", GRACESettings, GRACE,
+           "pulls two views of a node together, pushes different nodes apart",
+           "Zhu et al., ICML workshop 2020"),
+    _entry("bgrl", BGRLSettings, BGRL,
+           "predicts one view of a node, as a slowly moving copy of the encoder sees it, from the other",
+           "Thakoor et al., ICLR 2022"),
+    _entry("bgcl", BGCLSettings, BGCL,
+           "as grace, and learns how much to drop from each view",
+           "Hasanzadeh et al., 2021", required_encoder={"conv": "gcn", "output": "last"}),
+    _entry("graphmae", GraphMAESettings, GraphMAE,
+           "reconstructs the features of masked nodes",
+           "Hou et al., KDD 2022", level="both"),
+    _entry("selene", SELENESettings, SELENE,
+           "reconstructs features and encodes structure, in two channels",
+           "Zhong et al., 2022"),
+    _entry("cca-ssg", CCASSGSettings, CCASSG,
+           "makes two views agree and decorrelates the columns",
+           "Zhang et al., NeurIPS 2021"),
+    _entry("ggd", GGDSettings, GGD,
+           "distinguishes real nodes from shuffled ones",
+           "Zheng et al., NeurIPS 2022"),
+    _entry("infograph", InfoGraphSettings, InfoGraph,
+           "distinguishes a graph's nodes from those of other graphs, by the graph's embedding",
+           "Sun et al., ICLR 2020", level="graphs"),
+    _entry("graphcl", GraphCLSettings, GraphCL,
+           "pulls a graph and its augmented copy together, pushes different graphs apart",
+           "You et al., NeurIPS 2020", level="graphs"),
+    _entry("joao", JOAOSettings, JOAO,
+           "as graphcl, and learns which augmentations to use",
+           "You et al., ICML 2021", level="graphs"),
+    _entry("joaov2", JOAOv2Settings, JOAOv2,
+           "as joao, with a projector for each augmentation",
+           "You et al., ICML 2021", level="graphs"),
+    _entry("simgrace", SimGRACESettings, SimGRACE,
+           "as graphcl, with a perturbed encoder in place of augmentations",
+           "Xia et al., WWW 2022", level="graphs"),
 )
+# fmt: on
 
 
 @cache
 def methods() -> dict[str, MethodEntry]:
-    """All methods by their names."""
-    found = {entry.name: entry for entry in _OWN}
+    """All methods by name, in the order of the tables."""
+    entries = {entry.name: entry for entry in _BUILT_IN}
     for point in entry_points(group=GROUP):
-        entry = point.load()
-        if not isinstance(entry, MethodEntry):
-            raise InputError(f"{point.value}: given a {type(entry).__name__}, expected a MethodEntry")
-        if entry.name in found:
-            raise InputError(f"{point.value}: given the name {entry.name!r}, which is taken; expected another")
-        found[entry.name] = entry
-    return found
+        _add(entries, point.load(), point.value)
+    return entries
+
+
+def register(entry: MethodEntry) -> MethodEntry:
+    """Add a method for the running program; a package offers one by an entry point of the group ``girl.methods``."""
+    _add(methods(), entry, "register")
+    return entry
+
+
+def _add(entries: dict[str, MethodEntry], entry: object, where: str) -> None:
+    if not isinstance(entry, MethodEntry):
+        raise InputError(f"{where}: given a {type(entry).__name__}, expected a MethodEntry")
+    if entry.name in entries:
+        raise InputError(f"{where}: given the name {entry.name!r}, which is taken; expected another")
+    entries[entry.name] = entry
+
+
+def names() -> list[str]:
+    """The names of all methods."""
+    return list(methods())
 
 
 def find_method(name: str, where: str = "method") -> MethodEntry:
-    """A method by its name."""
-    known = methods()
-    if name in known:
-        return known[name]
-    near = difflib.get_close_matches(str(name).lower(), known, n=1)
+    """A method by its name; ``where`` begins the message if there is none."""
+    entries = methods()
+    if name in entries:
+        return entries[name]
+    near = difflib.get_close_matches(str(name).lower(), entries, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise InputError(f"{where}: given the method {name!r}, expected one of {', '.join(known)}{hint}")
+    raise InputError(f"{where}: given the method {name!r}, expected one of {', '.join(entries)}{hint}")
 
 
 def method_of(settings: object) -> MethodEntry:
-    """The method that settings are for."""
+    """The method that settings belong to, by their type."""
     for entry in methods().values():
         if type(settings) is entry.settings:
             return entry
-    raise InputError(f"method: given settings of type {type(settings).__name__}, which no method has")
+    raise InputError(f"method: given settings of type {type(settings).__name__}, expected those of a registered method")

@@ -1,4 +1,4 @@
-"""What the layers of a module put out while it runs, collected by hooks."""
+"""The outputs of a module's layers, collected by hooks while it runs."""
 
 from __future__ import annotations
 
@@ -14,94 +14,95 @@ from torch_geometric.nn import MessagePassing
 from girl.nn.convolutions import Convolution
 
 
-def message_passing(model: nn.Module) -> dict[str, nn.Module]:
-    """The message-passing layers of a module by their names, outermost only: a layer's own parts are its affair."""
-    found: dict[str, nn.Module] = {}
+def message_passing_layers(model: nn.Module) -> dict[str, nn.Module]:
+    """The message-passing layers of a module by name; layers inside another layer are not listed."""
+    layers: dict[str, nn.Module] = {}
     for name, module in model.named_modules():
-        inner = any(name.startswith(f"{outer}.") or not outer for outer in found)
+        inner = any(name.startswith(f"{outer}.") or not outer for outer in layers)
         if isinstance(module, MessagePassing | Convolution) and not inner:
-            found[name] = module
-    return found
+            layers[name] = module
+    return layers
 
 
 def named_layers(model: nn.Module, layers: Sequence[str | nn.Module]) -> dict[str, nn.Module]:
-    """Layers of a module that are given by name or as themselves, in the order given."""
-    names = dict(model.named_modules())
-    found: dict[str, nn.Module] = {}
+    """Layers of a module, given by name or as modules, in the order given."""
+    modules = dict(model.named_modules())
+    selected: dict[str, nn.Module] = {}
     for layer in layers:
         if isinstance(layer, nn.Module):
-            name = next((name for name, module in names.items() if module is layer), None)
+            name = next((name for name, module in modules.items() if module is layer), None)
             if name is None:
                 raise ValueError(f"layers: given a {type(layer).__name__} that is no part of the model")
-            found[name] = layer
-        elif layer in names:
-            found[layer] = names[layer]
+            selected[name] = layer
+        elif layer in modules:
+            selected[layer] = modules[layer]
         else:
-            known = ", ".join(map(repr, message_passing(model))) or "none"
-            raise ValueError(f"layers: the model has no part {layer!r}; its message-passing layers: {known}")
-    return found
+            names = ", ".join(map(repr, message_passing_layers(model))) or "none"
+            raise ValueError(f"layers: the model has no part {layer!r}; its message-passing layers: {names}")
+    return selected
 
 
 class LayerOutputs:
-    """Outputs of some layers of a module in its latest run; nothing of the run before is kept.
+    """The outputs of some layers in the module's latest run; those of earlier runs are dropped.
 
-    Hooks go when :meth:`remove` is called or this object is forgotten. Copies and pickles of the module have hooks that
-    do nothing.
+    The hooks are removed by :meth:`remove`, or when this object is garbage-collected. In copies and pickles of the
+    module they do nothing.
 
     Args:
         model: the module.
-        layers: those of its parts that are watched, by name.
-        always: also when no gradients are recorded, as in an evaluation.
+        layers: the watched layers by name.
+        always: collect also without gradients, as in an evaluation.
     """
 
     def __init__(self, model: nn.Module, layers: dict[str, nn.Module], *, always: bool = False) -> None:
         self.names = list(layers)
         self.always = always
-        self._seen: dict[str, list[Tensor]] = {}
+        self._outputs: dict[str, list[Tensor]] = {}
         self._running = False
-        self._rooted = False  # whether the module was ever run as a whole, not by its parts
-        here = weakref.ref(self)  # the module must not keep this object alive
+        self._called = False  # whether the module itself was ever called, not only its parts
+        this = weakref.ref(self)  # the module must not keep this object alive
         handles = [
-            model.register_forward_pre_hook(_Hook(lambda *_: _call(here, LayerOutputs._begin))),
-            model.register_forward_hook(_Hook(lambda *_: _call(here, LayerOutputs._end)), always_call=True),
+            model.register_forward_pre_hook(_Hook(_weak_call(this, LayerOutputs._begin))),
+            model.register_forward_hook(_Hook(_weak_call(this, LayerOutputs._end)), always_call=True),
         ]
         for name, layer in layers.items():
+            hook = _Hook(_weak_call(this, LayerOutputs._collect, name))
             if layer is not model:
-                handles.append(layer.register_forward_hook(_Hook(_keeper(here, name))))
-            else:  # before the end of the run is noted
-                handles.insert(1, layer.register_forward_hook(_Hook(_keeper(here, name)), prepend=True))
+                handles.append(layer.register_forward_hook(hook))
+            else:  # must be called before _end
+                handles.insert(1, layer.register_forward_hook(hook, prepend=True))
         self._finalizer = weakref.finalize(self, _remove, handles)
 
-    def _begin(self) -> None:
-        self._seen, self._running, self._rooted = {}, True, True
+    def _begin(self, *arguments: Any) -> None:
+        self._outputs, self._running, self._called = {}, True, True
 
-    def _end(self) -> None:
+    def _end(self, *arguments: Any) -> None:
         self._running = False
 
-    def _keep(self, name: str, output: Any) -> None:
+    def _collect(self, name: str, module: nn.Module, inputs: Any, output: Any) -> None:
         if not (self.always or torch.is_grad_enabled()):
             return
         tensor = output[0] if isinstance(output, tuple | list) and output else output
         if not isinstance(tensor, Tensor):
             raise TypeError(f"layer {name!r}: puts out a {type(tensor).__name__}, expected a tensor")
         if self._running:
-            self._seen.setdefault(name, []).append(tensor)  # a layer may be run several times
-        elif not self._rooted:  # run by its parts, model.encode(x) say; what a checkpoint computes again is not kept
-            self._seen[name] = [tensor]
+            self._outputs.setdefault(name, []).append(tensor)  # a layer may run several times
+        elif not self._called:  # run by its parts, such as model.encode(x); recomputation in a checkpoint is ignored
+            self._outputs[name] = [tensor]
 
     def take(self) -> dict[str, list[Tensor]]:
-        """The outputs of the latest run by layer, in the layers' order; they are not kept here any longer."""
-        seen, self._seen = self._seen, {}
-        return {name: seen[name] for name in self.names if name in seen}
+        """The outputs of the latest run by layer, in the layers' order. They are handed over, not kept."""
+        outputs, self._outputs = self._outputs, {}
+        return {name: outputs[name] for name in self.names if name in outputs}
 
     def remove(self) -> None:
-        """Take the hooks away."""
+        """Remove the hooks."""
         self._finalizer()
-        self._seen = {}
+        self._outputs = {}
 
 
 class _Hook:
-    """A hook that is not copied with its module: a copy of the module is another module, and nobody watches it."""
+    """A hook that does nothing in a copy of its module: the copy is another module, which is not watched."""
 
     def __init__(self, call: Callable[..., None] | None) -> None:
         self.call = call
@@ -117,17 +118,14 @@ class _Hook:
         return _Hook, (None,)
 
 
-def _call(here: weakref.ref[LayerOutputs], method: Callable[[LayerOutputs], None]) -> None:
-    if (outputs := here()) is not None:
-        method(outputs)
+def _weak_call(this: weakref.ref[LayerOutputs], method: Callable[..., None], *first: Any) -> Callable[..., None]:
+    """Calls a method of ``this``, if it still exists."""
 
+    def call(*arguments: Any) -> None:
+        if (outputs := this()) is not None:
+            method(outputs, *first, *arguments)
 
-def _keeper(here: weakref.ref[LayerOutputs], name: str) -> Callable[..., None]:
-    def keep(module: nn.Module, given: Any, output: Any) -> None:
-        if (outputs := here()) is not None:
-            outputs._keep(name, output)
-
-    return keep
+    return call
 
 
 def _remove(handles: list[RemovableHandle]) -> None:

@@ -1,4 +1,4 @@
-"""KR regularisation: one further term of the loss, for any module of message-passing layers."""
+"""KR regularisation: one more term of the loss, for any model with message-passing layers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from girl.kernel.checks import EqualRowsError, NotFiniteError, check_number, check_whole
-from girl.kernel.distributed import Ranks
-from girl.kernel.features import Drawn
+from girl.kernel.checks import EqualRowsError, NotFiniteError, check_int, check_number
+from girl.kernel.distributed import Communicator
+from girl.kernel.features import FrequencyCache
 from girl.kernel.loss import KRLoss
-from girl.nn.layer_outputs import LayerOutputs, message_passing, named_layers
+from girl.nn.layer_outputs import LayerOutputs, message_passing_layers, named_layers
 
 
 class KRRegularizer:
@@ -28,22 +28,22 @@ class KRRegularizer:
         out = model(x, edge_index)
         loss = cross_entropy(out[mask], y[mask]) + regularizer(y, mask)
 
-    The outputs :math:`H^{(l)}` of the message-passing layers are collected by hooks while the model runs with
-    gradients; the call takes them, and nothing is kept after it. Under ``torch.no_grad()`` nothing is collected.
+    Hooks collect the outputs :math:`H^{(l)}` of the message-passing layers while the model runs with gradients; the
+    call uses them up. Under ``torch.no_grad()`` nothing is collected.
 
-    The paper has two forms of the term. Its released supervised code takes the mean square and leaves the last layer
-    out: ``loss=KRLoss(root=False, ...), last=False``, the default here. Its text takes the root and all layers:
+    The paper has two forms of the term. Its released supervised code takes the mean square and leaves out the last
+    layer: ``loss=KRLoss(root=False, ...), last=False``, the default here. Its text takes the root and all layers:
     ``loss=KRLoss(...), last=True``.
 
     Args:
-        model: any module. Message-passing layers are torch_geometric's ``MessagePassing`` and this package's own.
+        model: any module. Its message-passing layers are those of torch_geometric (``MessagePassing``) and of girl.
         layers: parts of the model to regularise instead, by name (as in ``named_modules``) or as modules.
         weight: λ; may be changed at any time.
-        loss: the estimator of ρ; by default of low rank, in-sample, the mean square: labels keep it from the trivial
-            optimum that in-sample residuals have without them. With no more training nodes than its rank the kernel is
-            taken in full: that costs less, and nothing is random.
-        last: whether the last of the layers found is regularised too; layers that were given all are.
-        classes: the number of classes; by default the most that labels have shown so far.
+        loss: the estimator of ρ. By default of low rank, in-sample, the mean square: labels prevent the trivial optimum
+            that in-sample residuals have without them. With no more training nodes than its rank the exact kernel is
+            used: it costs less, and nothing is random.
+        last: whether the last message-passing layer is regularised too; ``layers`` are regularised in any case.
+        classes: the number of classes; by default one more than the largest label so far.
     """
 
     def __init__(
@@ -58,39 +58,41 @@ class KRRegularizer:
     ) -> None:
         check_number("weight", weight, 0)
         if classes is not None:
-            check_whole("classes", classes, 1)
+            check_int("classes", classes, 1)
         self.weight = weight
         self.loss = KRLoss(features="fourier", rank=128, residual="insample", root=False) if loss is None else loss
         self._exact = copy.copy(self.loss)
         self._exact.features = "exact"
         self.model, self.last, self.classes = model, last, classes
-        self._most = classes or 0
+        self._num_classes = classes or 0
         inner = getattr(model, "_orig_mod", model)  # torch.compile wraps a module
-        if self.loss.ranks is not None:
-            self.share(self.loss.ranks)
+        if self.loss.communicator is not None:
+            self.distribute(self.loss.communicator)
         if layers is None:
-            found = message_passing(inner)
-            if not found:
+            selected = message_passing_layers(inner)
+            if not selected:
                 raise ValueError(
                     f"model: the {type(model).__name__} has no message-passing layer; name the layers to regularise"
                 )
             if not last:
-                found = dict(list(found.items())[:-1])
-            if not found:
+                selected = dict(list(selected.items())[:-1])
+            if not selected:
                 raise ValueError(
                     "model: given one message-passing layer, expected several: the last is left out, unless last=True"
                 )
         else:
-            found = named_layers(inner, layers)
-            if not found:
+            selected = named_layers(inner, layers)
+            if not selected:
                 raise ValueError("layers: given none, expected names or modules")
-        self._outputs = LayerOutputs(inner, found)
+        self._outputs = LayerOutputs(inner, selected)
 
-    def share(self, ranks: Ranks) -> None:
-        """Take the training nodes of all processes as one batch, as ``loss=KRLoss(group=...)`` does from the start."""
-        self.loss.ranks = self._exact.ranks = ranks
+    def distribute(self, communicator: Communicator) -> None:
+        """Treat the training nodes of all processes as one batch, as ``loss=KRLoss(group=...)`` does from the start."""
+        self.loss.communicator = self._exact.communicator = communicator
         if self.classes is None:
-            raise ValueError("classes: given none with several processes, expected their number: batches differ in it")
+            raise ValueError(
+                "classes: given none with several processes, expected their number: batches differ in their labels"
+            )
 
     @property
     def layers(self) -> list[str]:
@@ -103,8 +105,8 @@ class KRRegularizer:
         Args:
             y: labels of all nodes of the batch: classes (n, or n × 1), several labels (n × m, of 0 and 1), or numbers
                 to be predicted (n or n × m, floating).
-            mask: the training nodes, as a mask (n) or as indices; all if None. Fewer than two explain nothing: 0.
-            generator: the source of the estimator's random choices; by default torch's own.
+            mask: the training nodes, as a mask (n) or as indices; all if None. With fewer than two the term is 0.
+            generator: the source of the estimator's randomness; by default torch's global generator.
         """
         terms = self.terms(y, mask, generator=generator)
         return self.weight * torch.stack(list(terms.values())).sum()
@@ -117,17 +119,15 @@ class KRRegularizer:
         if not outputs:
             raise RuntimeError(
                 "KRRegularizer: no layer has run since the last call. Run the model first, with gradients enabled, and "
-                "call the regulariser once for each run. A compiled model must not have run before the regulariser was "
-                "made"
+                "call the regulariser once for each run. Create it before a compiled model runs for the first time"
             )
         rows = _rows(mask, y)
         target = self._target(y if rows is None else y[rows])
-        found = {}
-        drawn: Drawn = {}
-        for name, runs in outputs.items():
-            parts = [self._term(name, h, rows, len(y), target, generator, drawn) for h in runs]
-            found[name] = torch.stack(parts).mean()
-        return found
+        cache: FrequencyCache = {}
+        return {
+            name: torch.stack([self._term(name, h, rows, len(y), target, generator, cache) for h in runs]).mean()
+            for name, runs in outputs.items()
+        }
 
     def _target(self, y: Tensor) -> Tensor:
         """The labels as a matrix (n × m)."""
@@ -140,11 +140,11 @@ class KRRegularizer:
         if y.numel():
             low, high = int(y.min()), int(y.max())
             if low < 0 or (self.classes is not None and high >= self.classes):
-                bad = low if low < 0 else high
-                most = "0 or more" if self.classes is None else f"0 to {self.classes - 1}"
-                raise ValueError(f"y: given class {bad}, expected {most}; leave nodes without a label out by the mask")
-            self._most = max(self._most, high + 1)
-        return one_hot(y.long(), max(self._most, 1)).float()
+                wrong = low if low < 0 else high
+                valid = "0 or more" if self.classes is None else f"0 to {self.classes - 1}"
+                raise ValueError(f"y: given class {wrong}, expected {valid}; exclude unlabelled nodes by the mask")
+            self._num_classes = max(self._num_classes, high + 1)
+        return one_hot(y.long(), max(self._num_classes, 1)).float()
 
     def _term(
         self,
@@ -154,7 +154,7 @@ class KRRegularizer:
         nodes: int,
         target: Tensor,
         generator: torch.Generator | None,
-        drawn: Drawn,
+        cache: FrequencyCache,
     ) -> Tensor:
         h = h.flatten(1) if h.dim() > 2 else h
         if rows is None and len(h) != nodes:
@@ -166,26 +166,26 @@ class KRRegularizer:
                     f"layer {name!r}: puts out {len(h):,} rows, expected {nodes:,} as y has: give the labels of all "
                     "nodes of the batch, and the training nodes by the mask"
                 )
-            # Its way back adds rows, where that of h[rows] must expect any places.
+            # Faster than h[rows]: its backward is one index_add.
             h = h.index_select(0, rows.to(h.device))
-        ranks = self.loss.ranks
-        total = len(h) if ranks is None else sum(ranks.sizes(len(h), h.device))
+        communicator = self.loss.communicator
+        total = len(h) if communicator is None else communicator.total_rows(len(h), h.device)
         if total < 2:
             return h.flatten()[:0].float().sum()  # 0, with a gradient of zeros
-        # Whatever runs in half precision around it: sums over many nodes are not for sixteen bits.
+        # In full precision even under autocast: sums over many nodes overflow or round badly in 16 bits.
         with torch.autocast(h.device.type, enabled=False):
             dtype = torch.float64 if h.dtype == torch.float64 else torch.float32
             loss = self._exact if total <= self.loss.rank else self.loss
             try:
-                return loss.estimate(h.to(dtype), [target.to(h.device, dtype)], generator, drawn)
+                return loss(h.to(dtype), target.to(h.device, dtype), generator=generator, frequency_cache=cache)
             except EqualRowsError:
-                # A layer that has collapsed explains nothing, and no direction is better than another.
-                return _spread(target.to(h.device), self.loss) + h.flatten()[:0].float().sum()
+                # A collapsed layer explains nothing, and has no useful gradient.
+                return _rho_of_nothing(target.to(h.device), self.loss) + h.flatten()[:0].float().sum()
             except NotFiniteError as error:
                 raise NotFiniteError(f"layer {name!r}: not finite; lower the learning rate ({error})") from error
 
     def remove(self) -> None:
-        """Take the hooks off the model."""
+        """Remove the hooks from the model."""
         self._outputs.remove()
 
     def __enter__(self) -> KRRegularizer:
@@ -195,14 +195,14 @@ class KRRegularizer:
         self.remove()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> KRRegularizer:
-        """The same for the copy of the model; copied together with the model, for that copy."""
+        """A regulariser of the copied model; if both are copied together, of that copy."""
         model = copy.deepcopy(self.model, memo)
-        made = KRRegularizer(
+        copied = KRRegularizer(
             model, self.layers, self.weight, copy.deepcopy(self.loss, memo), last=self.last, classes=self.classes
         )
-        made._most = self._most
-        memo[id(self)] = made
-        return made
+        copied._num_classes = self._num_classes
+        memo[id(self)] = copied
+        return copied
 
     def __repr__(self) -> str:
         return f"KRRegularizer({', '.join(self.layers)}; weight={self.weight:g}, {self.loss})"
@@ -215,17 +215,17 @@ def _rows(mask: Tensor | None, y: Tensor) -> Tensor | None:
     if mask.dtype == torch.bool:
         if mask.shape != (len(y),):
             raise ValueError(f"mask: given shape {tuple(mask.shape)}, expected ({len(y)},), one for each label")
-        found = mask.nonzero().squeeze(1)
-        return None if len(found) == len(y) else found
+        rows = mask.nonzero().squeeze(1)
+        return None if len(rows) == len(y) else rows
     if mask.dim() != 1 or mask.is_floating_point():
         raise ValueError(f"mask: given {mask.dtype} of shape {tuple(mask.shape)}, expected a mask or indices of nodes")
-    return torch.where(mask < 0, mask + len(y), mask)  # counted from the end, as everywhere
+    return torch.where(mask < 0, mask + len(y), mask)  # negative indices count from the end
 
 
-def _spread(target: Tensor, loss: KRLoss) -> Tensor:
-    """ρ̂ where nothing is explained: the size of the target around its mean."""
-    ranks = loss.ranks
-    center = target.mean(0) if ranks is None else ranks.mean(target)
-    sizes = (target - center).abs().pow(loss.p)
-    means = sizes.mean(0) if ranks is None else ranks.mean(sizes)
+def _rho_of_nothing(target: Tensor, loss: KRLoss) -> Tensor:
+    """ρ̂ if nothing is explained: the deviation of the target from its mean."""
+    communicator = loss.communicator
+    center = target.mean(0) if communicator is None else communicator.mean_row(target)
+    powers = (target - center).abs().pow(loss.p)
+    means = powers.mean(0) if communicator is None else communicator.mean_row(powers)
     return (means.pow(1 / loss.p) if loss.root else means).mean()

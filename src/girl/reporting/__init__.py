@@ -1,1 +1,1 @@
-"""Figures and pages, drawn from results that were written as JSON."""
+"""The HTML report and its figures. This package draws what :mod:`girl.evaluation` measured."""

@@ -1,4 +1,4 @@
-"""A picture of representations: their first two principal components, by class."""
+"""A figure of embeddings: their first two principal components, coloured by class."""
 
 from __future__ import annotations
 
@@ -10,30 +10,28 @@ import torch
 from torch import Tensor
 
 from girl.reporting.figure import panels
-from girl.reporting.map_data import principal
+from girl.reporting.map_data import principal_components
 
 
-def draw_maps(path: Path, maps: Mapping[str, Tensor], labels: Tensor, title: str) -> Path:
-    """Draw representations of the same nodes side by side, each in its own plane.
+def draw_maps(path: Path, embeddings: Mapping[str, Tensor], labels: Tensor, title: str) -> Path:
+    """Draw embeddings of the same nodes side by side, each in the plane of its first two principal components.
 
-    Principal components know no labels; only the colours do. What looks apart here is apart.
+    Labels only set the colours; the positions do not depend on them.
 
     Args:
-        path: where to, without a suffix: .svg and .png are written.
-        maps: representations (n × d) by name.
+        path: the file without a suffix; .svg and .png are written.
+        embeddings: embeddings (n × d) by name.
         labels: classes (n).
-        title: of the whole picture.
+        title: the figure's title.
     """
     classes = labels.unique().tolist()
-    colours = mpl.colormaps["tab10" if len(classes) <= 10 else "tab20"]
-    with panels(path, title, list(maps)) as axes:
-        for axis, h in zip(axes, maps.values(), strict=True):
-            plane, _, _ = principal((h.to_dense() if h.layout != torch.strided else h).numpy())
-            for place, label in enumerate(classes):
-                nodes = labels == label
-                axis.scatter(
-                    plane[nodes, 0], plane[nodes, 1], s=5, color=colours(place % colours.N), label=str(label), lw=0
-                )
+    colors = mpl.colormaps["tab10" if len(classes) <= 10 else "tab20"]
+    with panels(path, title, list(embeddings)) as axes:
+        for axis, h in zip(axes, embeddings.values(), strict=True):
+            plane, _, _ = principal_components((h.to_dense() if h.layout != torch.strided else h).numpy())
+            for index, label in enumerate(classes):
+                x, y = plane[labels == label].T
+                axis.scatter(x, y, s=5, color=colors(index % colors.N), label=str(label), lw=0)
             axis.set_xticks([])
             axis.set_yticks([])
             axis.grid(visible=False)

@@ -3,7 +3,7 @@
 What happens for ``girl embed edges.csv --nodes nodes.csv``; each step uses only the modules of the steps before:
 
 1. :mod:`~girl.tables.sources` opens every file or frame as a :class:`~girl.tables.table.Table`, with
-   :mod:`~girl.tables.graph_files` (whole graphs), :mod:`~girl.tables.table_files` (Parquet, JSON) and
+   :mod:`~girl.tables.graph_files` (graphs), :mod:`~girl.tables.table_files` (Parquet, JSON) and
    :mod:`~girl.tables.text` (CSV). Columns are read when they are needed, and converted by :mod:`~girl.tables.cells`.
 2. :mod:`~girl.tables.edges` selects the edges: ids of both ends, weights, times.
 3. :mod:`~girl.tables.node_table` joins the node tables and gives every id its position.

@@ -18,12 +18,8 @@ from girl.tables.cells import CellError, to_lists, to_numbers, to_text, to_times
 #: Columns of x: dense, or sparse if most entries are zero.
 Block: TypeAlias = NDArray[np.float32] | scipy.sparse.csr_matrix
 
-#: Levels of a category that get their own column.
-MAX_LEVELS = 100
-#: Entries of a bag that get their own column.
-MAX_ENTRIES = 100_000
-#: Columns that words are hashed to.
-HASH_WIDTH = 4096
+#: Levels of a category, and entries of a bag, that get their own column; columns that words are hashed to.
+MAX_LEVELS, MAX_ENTRIES, HASH_WIDTH = 100, 100_000, 4096
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,7 @@ class Vector(ColumnEncoder):
         values, missing = self._matrix(column, len(self.mean))
         out = np.empty((len(values), np.count_nonzero(self.std)), dtype=np.float32)
         for position, k in enumerate(np.flatnonzero(self.std)):
-            out[:, position] = np.nan_to_num(standardize(values[:, k], self.mean[k], self.std[k])[:, 0])
+            out[:, position] = np.nan_to_num(standardize(values[:, k], self.mean[k], self.std[k]))
         return out, missing
 
     @staticmethod
@@ -203,11 +199,11 @@ class Date(ColumnEncoder):
         times = to_times(column, self.date_format)
         missing = times.is_null().to_numpy()
         seconds = (times.dt.epoch("us") / 1e6).fill_null(self.mean).to_numpy()
-        blocks = [standardize(seconds, self.mean, self.std)]
+        columns = [standardize(seconds, self.mean, self.std)] if self.std else []
         for name in self.periods:
             angle = 2 * np.pi * _PERIODS[name](times).cast(pl.Float64).fill_null(0).to_numpy()
-            blocks += [(wave * ~missing).astype(np.float32)[:, None] for wave in (np.sin(angle), np.cos(angle))]
-        return np.hstack(blocks), missing
+            columns += [wave * ~missing for wave in (np.sin(angle), np.cos(angle))]
+        return np.array(columns, dtype=np.float32).reshape(len(columns), len(times)).T, missing
 
 
 @dataclass(frozen=True)
@@ -292,12 +288,10 @@ def mean_and_std(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def standardize(values: NDArray[np.float64], mean: float, std: float) -> NDArray[np.float32]:
-    """(values - mean) / std as a column, n × 1; n × 0 if std is 0."""
-    if not std:
-        return np.empty((len(values), 0), dtype=np.float32)
+    """(values - mean) / std."""
     # Values of another table than the fitted one may be beyond the range of float32.
     limit = float(np.finfo(np.float32).max)
-    return np.clip(values / std - mean / std, -limit, limit).astype(np.float32)[:, None]
+    return np.clip(values / std - mean / std, -limit, limit).astype(np.float32)
 
 
 def one_hot(positions: NDArray[np.int64], width: int) -> scipy.sparse.csr_matrix:

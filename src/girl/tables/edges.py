@@ -47,17 +47,16 @@ class Edges:
 
 def select_edges(table: Table, settings: InputSettings) -> Edges:
     """The edges in a table; columns that the settings do not name are guessed from usual names."""
-    s = settings
-    source, target, notes = choose_ends(table, s.source, s.target)
-    rest = [column for column in table.columns if column not in (source, target, *s.ignore)]
-    weight, time = s.weight, s.time
+    source, target, notes = choose_ends(table, settings.source, settings.target)
+    rest = [column for column in table.columns if column not in (source, target, *settings.ignore)]
+    weight, time = settings.weight, settings.time
     if weight is None:
         weight = next((column for column in rest if simple_name(column) == WEIGHT), None)
         if weight is not None:
             notes.append(f"The column {weight!r} is taken as the weight of edges; --ignore {weight} leaves it out.")
     else:
         table.check(weight, "--weight")
-    if time is None and (s.since or s.until):
+    if time is None and (settings.since or settings.until):
         time = next((column for column in rest if simple_name(column) in TIMES), None)
         if time is None:
             raise InputError(f"{table.name}: none of {listed(table.columns)} is a usual name of a time; give --time")
@@ -71,9 +70,10 @@ def select_edges(table: Table, settings: InputSettings) -> Edges:
     weights = None if weight is None else _read_weights(table, weight)
     num_read, rows, time_range = len(sources), None, None
     if time is not None:
-        used, time_range, untimed = _select_times(table, time, s.since, s.until)
+        used, time_range, untimed = _select_times(table, time, settings.since, settings.until)
         if untimed:
-            notes.append(f"{untimed:,} edges have no time{', and are left out' if s.since or s.until else ''}.")
+            left_out = ", and are left out" if settings.since or settings.until else ""
+            notes.append(f"{untimed:,} edges have no time{left_out}.")
         if not used.all():
             rows = np.flatnonzero(used)
             sources, targets = sources.filter(pl.Series(used)), targets.filter(pl.Series(used))

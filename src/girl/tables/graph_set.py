@@ -56,57 +56,53 @@ def read_graph_set(
             is the same for all nodes of a graph.
         encoder: the fitted encoder of a saved model; a new one is fitted if None.
     """
-    s = settings or InputSettings()
-    if s.graph is not None and s.graph in (s.label, *s.columns, *s.text, *s.ignore):
+    settings = settings or InputSettings()
+    column, named = settings.graph, (*settings.columns, *settings.text, *settings.ignore)
+    if column is not None and column in (settings.label, *named):
         raise InputError(
-            f"--graph: {s.graph!r} is also given as a label or a feature, or to be ignored; it holds the graph of each "
+            f"--graph: {column!r} is also given as a label or a feature, or to be ignored; it holds the graph of each "
             "row and is never a feature"
         )
     if graphs is not None:
         check_source(graphs, edges, "graphs")
-    tables = open_graph(edges, nodes, s)
+    tables = _with_graphs(open_graph(edges, nodes, settings), column)
     graph_table = None if graphs is None else open_source(graphs, "graphs")
+    label = _node_label(settings.label, tables.nodes, graph_table)
+    names = [name for table in tables.nodes for name in _node_names(table) if name not in (label, *named)]
+    every = _all_graphs(tables, column or "graph")
 
-    tables = _with_graphs(tables, s.graph)
-    node_label = _node_label(s.label, tables.nodes, graph_table)
-    used = (node_label, *s.columns, *s.text, *s.ignore)
-    names = [name for table in tables.nodes for name in _node_names(table) if name not in used]
-    have_graph = [table.graph is not None for table in (*tables.nodes, tables.edges)]
-    if all(have_graph):
+    has_graph = [table.graph is not None for table in (*tables.nodes, tables.edges)]
+    if all(has_graph):
         scoped = tuple(with_graph_in_ids(table) for table in tables.nodes)
-        scoped_tables = replace(tables, edges=with_graph_in_ids(tables.edges), nodes=scoped)
-    else:
-        scoped_tables = tables
-    graph, read_edges, read_nodes = build_graph(
-        scoped_tables, replace(s, label=node_label, ignore=(*s.ignore, *names)), encoder
-    )
-    graph.notes.extend(
+        tables = replace(tables, edges=with_graph_in_ids(tables.edges), nodes=scoped)
+    node_settings = replace(settings, label=label, ignore=(*settings.ignore, *names))
+    graph, read_edges, read_nodes = build_graph(tables, node_settings, encoder)
+    notes = [
         f"The column {name!r} is left out: it names the nodes of each graph; --columns with its name uses it."
         for name in names
         if name not in read_nodes.id_columns and encoder is None
-    )
-    every = _all_graphs(tables, s.graph or "graph")
-    if all(have_graph):
+    ]
+    if all(has_graph):
         member = codes_of(graph_in_ids(graph.ids), every)
-    elif have_graph[-1]:
-        member = membership_from_edges(read_nodes, read_edges, every, s.graph or "")
     else:
-        member = membership_from_nodes(read_nodes, read_edges, every, s.graph or "")
+        membership = membership_from_edges if has_graph[-1] else membership_from_nodes
+        member = membership(read_nodes, read_edges, every, column or "")
+
     sizes = np.bincount(member, minlength=len(every))
-    order, table, notes, counts = _graph_rows(every, graph_table, s, sizes, tables.files)
+    order, table, more_notes, counts = _graph_rows(every, graph_table, settings, sizes, tables.files)
     rank = np.full(len(every), -1)
     rank[order] = np.arange(len(order))
     graph_of = rank[member]
-    if node_label is not None and node_label not in table.columns:
-        table = table.with_columns(_label_of_graphs(node_label, graph, read_nodes, graph_of))
+    if label is not None and label not in table.columns:
+        table = table.with_columns(_label_of_graphs(label, graph, read_nodes, graph_of))
     return replace(
         graph,
         ids=table.to_series(0),
         data=_group(graph.data, graph_of, len(order)),
         table=table,
-        label=s.label,
+        label=settings.label,
         counts=_set_counts(graph.counts, counts, np.bincount(graph_of)),
-        notes=graph.notes + notes,
+        notes=graph.notes + notes + more_notes,
     )
 
 
@@ -169,13 +165,13 @@ def _all_graphs(tables: GraphTables, column: str) -> pl.Series:
 
 
 def _graph_rows(
-    every: pl.Series, table: Table | None, s: InputSettings, sizes: NDArray[np.int64], files: dict[str, Path]
+    every: pl.Series, table: Table | None, settings: InputSettings, sizes: NDArray[np.int64], files: dict[str, Path]
 ) -> tuple[NDArray[np.int64], pl.DataFrame, list[str], Counts]:
     """The graphs of the result: positions among all graphs, ids and columns, notes and counts."""
     for path, size in zip(files.values(), sizes, strict=False):
         if not size:
             raise no_nodes_error(path)
-    name = s.graph or "graph"
+    name = settings.graph or "graph"
     if table is None:
         order = np.flatnonzero(sizes)
         notes = _empty_graphs_note(every.gather(np.flatnonzero(sizes == 0)))
@@ -189,7 +185,7 @@ def _graph_rows(
             f"{shown(every[0])}; choose the column by --graph, or check that the files belong together"
         )
     unlisted = np.flatnonzero((row < 0) & (sizes > 0))
-    if len(unlisted) and s.strict:
+    if len(unlisted) and settings.strict:
         raise InputError(
             f"{table.name}: has no row for the graph {shown(every[int(unlisted[0])])} ({len(unlisted):,} such graphs); "
             "add it there, or leave out --strict"

@@ -119,20 +119,18 @@ def _read_json_lines(path: Path) -> pl.DataFrame:
             # All lines are used to infer the columns: the last may have a new one.
             return pl.read_ndjson(file.read(), infer_schema_length=None)
     except Exception:
+        expected = 'expected an object such as {"id": 1, "age": 30} in each line'
         with open_bytes(path) as file:
             for number, line in enumerate(file, 1):
-                _check_json_line(path, number, line)
+                try:
+                    value = json.loads(line) if line.strip() else {}
+                except ValueError as error:
+                    raise InputError(f"{path}: row {number}: is not JSON ({first_line(error)}); {expected}") from error
+                if not isinstance(value, dict):
+                    raise InputError(
+                        f"{path}: row {number}: given {shown(line.decode().strip())}, {expected}"
+                    ) from None
         raise
-
-
-def _check_json_line(path: Path, number: int, line: bytes) -> None:
-    expected = 'expected an object such as {"id": 1, "age": 30} in each line'
-    try:
-        value = json.loads(line) if line.strip() else {}
-    except ValueError as error:
-        raise InputError(f"{path}: row {number}: is not JSON ({first_line(error)}); {expected}") from error
-    if not isinstance(value, dict):
-        raise InputError(f"{path}: row {number}: given {shown(line.decode().strip())}, {expected}")
 
 
 def _line_of_row(path: Path, row: int) -> int:

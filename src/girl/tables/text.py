@@ -149,8 +149,7 @@ def _read_cells(path: Path, form: TextFormat, columns: Sequence[str]) -> pl.Data
     try:
         return _scan_columns(path, form, columns, {})
     except pl.exceptions.SchemaError:
-        if (error := _too_many_cells(path, form)) is not None:
-            raise error from None
+        _check_width(path, form)
         width = len(form.columns)
         rows = [(*(cell or None for cell in cells), *[None] * (width - len(cells))) for _, cells in _rows(path, form)]
         return pl.DataFrame(rows, schema=dict.fromkeys(form.columns, pl.String), orient="row").select(list(columns))
@@ -218,28 +217,27 @@ def _rows(path: Path, form: TextFormat) -> Iterator[tuple[int, list[str]]]:
 def _read_error(path: Path, error: BaseException, form: TextFormat | None = None) -> InputError:
     """Why a file could not be read; all of it is read again to find the line."""
     try:
-        if form is not None and (too_many := _too_many_cells(path, form)) is not None:
-            return too_many
-    except (UnicodeDecodeError, OSError, EOFError, csv.Error) as other:
+        if form is not None:
+            _check_width(path, form)
+    except (InputError, UnicodeDecodeError, OSError, EOFError, csv.Error) as other:
         error = other
+    if isinstance(error, InputError):
+        return error
     if isinstance(error, UnicodeDecodeError):
-        return InputError(
-            f"{path}: row {_undecodable_line(path)}: is not text in UTF-8; save the file in that encoding"
-        )
+        return InputError(f"{path}: row {_undecodable_line(path)}: is not text in UTF-8; save it in that encoding")
     if isinstance(error, (OSError, EOFError)):
         return InputError(f"{path}: is damaged or cut short ({error}); write it again")
     return InputError(f"{path}: cannot be read as a table: {first_line(error)}; check its quotes, or write it again")
 
 
-def _too_many_cells(path: Path, form: TextFormat) -> InputError | None:
-    """The error for the first row with more cells than there are columns."""
+def _check_width(path: Path, form: TextFormat) -> None:
+    """Raise an error for the first row with more cells than there are columns."""
     for line, cells in _rows(path, form):
         if len(cells) > len(form.columns):
-            return InputError(
+            raise InputError(
                 f"{path}: row {line}: has {len(cells)} columns, expected {len(form.columns)} as in the first line; "
                 "quote cells that hold the separator, or correct the row"
             )
-    return None
 
 
 def _undecodable_line(path: Path) -> int:

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 import scipy.sparse
 import torch
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from torch_geometric.data import Data
 
@@ -81,48 +80,48 @@ def build_graph(
     tables: GraphTables, settings: InputSettings, encoder: TableEncoder | None = None
 ) -> tuple[UserGraph, Edges, NodeTable]:
     """The graph in tables, with its edges and nodes as they were read."""
-    s = settings
     notes = list(tables.notes)
-    if tables.directed and not s.directed:
+    if tables.directed and not settings.directed:
         notes.append(f"{tables.edges.name} marks its edges as directed; they are used both ways unless --directed.")
-    _check_columns(tables, s)
-    edges = select_edges(tables.edges, s)
-    nodes = match_nodes(tables.nodes, edges, s.id or tables.id_column)
+    _check_columns(tables, settings)
+    edges = select_edges(tables.edges, settings)
+    nodes = match_nodes(tables.nodes, edges, settings.id or tables.id_column)
     notes += edges.notes + nodes.notes
-    if s.strict and tables.nodes:
+    if settings.strict and tables.nodes:
         _check_strict(edges, nodes)
     n = len(nodes.ids)
-    x, encoder, filled = _encode(nodes, s, tables.labels, encoder, notes)
-    sides = _edge_list(nodes.source, nodes.target, edges.weight, n, s.directed)
-    data = Data(x=x, edge_index=sides.edge_index, edge_weight=sides.weight, num_nodes=n)
+    x, encoder, filled = _encode(nodes, settings, tables.labels, encoder, notes)
+    unique = _unique_edges(edges, nodes, settings.directed)
+    data = Data(x=x, edge_index=unique.edge_index, edge_weight=unique.edge_weight, num_nodes=n)
     counts: Counts = {"folder" if tables.files else "edge file": tables.edges.name}
     if tables.nodes and not (tables.files and tables.id_column):
         counts["node file"] = nodes.name
-    counts |= _node_counts(nodes) | _edge_counts(edges, sides)
-    counts["direction"] = "edges one way" if s.directed else "edges both ways"
-    counts |= _shape_counts(sides, n) | _feature_counts(encoder, x, filled)
+    counts |= _node_counts(nodes) | _edge_counts(edges, unique)
+    counts["direction"] = "edges one way" if settings.directed else "edges both ways"
+    counts |= _shape_counts(unique, n) | _feature_counts(encoder, x, filled)
     # The name of the id column is kept, so that embeddings can be joined to the table by it.
     ids = nodes.ids.rename(nodes.id_columns[0]) if tables.nodes else nodes.ids
     table = nodes.frame if tables.nodes else ids.to_frame("id")
     table = pl.concat([table, table.clear(n - table.height)]) if table.height < n else table
-    return UserGraph(ids, data, table, s.label, s.directed, encoder, counts, notes), edges, nodes
+    return UserGraph(ids, data, table, settings.label, settings.directed, encoder, counts, notes), edges, nodes
 
 
-def _check_columns(tables: GraphTables, s: InputSettings) -> None:
+def _check_columns(tables: GraphTables, settings: InputSettings) -> None:
     every = [name for table in (*tables.nodes, tables.edges) for name in table.columns]
     first = (*tables.nodes, tables.edges)[0]
-    for name in s.ignore:
+    for name in settings.ignore:
         if name not in every:
             raise InputError(f"{first.name}: has no column {name!r}; {first.suggest(name)}; choose others by --ignore")
-    for option, names in (("--id", s.id), ("--label", s.label), ("--columns", s.columns), ("--text", s.text)):
-        for name in [names] if isinstance(names, str) else names or ():
-            if not tables.nodes:
-                raise InputError(f"{option}: given {name!r}, but there is no node table; give one by --nodes")
-            if not any(name in table.columns for table in tables.nodes):
-                first.check(name, option)
-    if s.label is not None and s.label in (*s.columns, *s.text):
+    wanted = [("--id", settings.id), ("--label", settings.label), *(("--columns", name) for name in settings.columns)]
+    wanted += [("--text", name) for name in settings.text]
+    for option, name in [(option, name) for option, name in wanted if name is not None]:
+        if not tables.nodes:
+            raise InputError(f"{option}: given {name!r}, but there is no node table; give one by --nodes")
+        if not any(name in table.columns for table in tables.nodes):
+            first.check(name, option)
+    if settings.label is not None and settings.label in (*settings.columns, *settings.text):
         raise InputError(
-            f"--label: {s.label!r} is also asked for as a feature; labels are never trained on, choose one"
+            f"--label: {settings.label!r} is also asked for as a feature; labels are never trained on, choose one"
         )
 
 
@@ -140,63 +139,60 @@ def _check_strict(edges: Edges, nodes: NodeTable) -> None:
 
 
 def _encode(
-    nodes: NodeTable, s: InputSettings, labels: Sequence[str], encoder: TableEncoder | None, notes: list[str]
+    nodes: NodeTable, settings: InputSettings, labels: Sequence[str], encoder: TableEncoder | None, notes: list[str]
 ) -> tuple[torch.Tensor | None, TableEncoder | None, int]:
     """The features, their encoder, and how many missing values were filled."""
     frame, absent = nodes.frame, len(nodes.ids) - nodes.frame.height
-    names = [name for name in frame.columns if name not in nodes.id_columns and name != s.label]
-    usable = [name for name in names if name not in (*s.ignore, *labels)]
-    wanted = [name for name in usable if name in (*s.columns, *s.text)] if s.columns else usable
+    names = [name for name in frame.columns if name not in nodes.id_columns and name != settings.label]
+    usable = [name for name in names if name not in (*settings.ignore, *labels)]
+    wanted = [name for name in usable if name in (*settings.columns, *settings.text)] if settings.columns else usable
     try:
         if encoder is not None:
             if new := encoder.new_columns(usable):
                 notes.append(f"Columns that the model was not trained with are not used: {listed(new)}.")
             x, filled = encoder.transform(frame, absent)
-            return _to_tensor(x), encoder, filled
-        notes += [
-            f"The column {name!r} is left out: by convention it holds labels; --label {name} compares with them."
-            for name in labels
-            if name in names
-        ]
-        if not wanted:
-            return None, None, 0
-        fitted, x, filled = TableEncoder.fit_transform(frame.select(wanted), s.columns, s.text, absent)
+        else:
+            notes += [
+                f"The column {name!r} is left out: by convention it holds labels; --label {name} compares with them."
+                for name in labels
+                if name in names
+            ]
+            used = frame.select(wanted)
+            fitted, x, filled = TableEncoder.fit_transform(used, settings.columns, settings.text, absent)
+            notes += [f"The column {name!r} is left out: {reason}." for name, reason in fitted.skipped.items()]
+            if not fitted.encoders:
+                return None, None, 0
+            not_wanted = {name: "not asked for" for name in frame.columns if name not in wanted}
+            encoder = replace(fitted, skipped=not_wanted | fitted.skipped)
     except CellError as error:
         remedy = "" if encoder else f"; correct it, leave it empty, or --ignore {error.column}"
         raise nodes.located(error, remedy) from error
     except InputError as error:
         raise InputError(f"{nodes.name}: {error}") from error
-    notes += [f"The column {name!r} is left out: {reason}." for name, reason in fitted.skipped.items()]
-    if not fitted.encoders:
-        return None, None, 0
-    skipped = {name: "not asked for" for name in frame.columns if name not in wanted} | fitted.skipped
-    return _to_tensor(x), replace(fitted, skipped=skipped), filled
-
-
-def _to_tensor(matrix: NDArray[np.float32] | scipy.sparse.csr_matrix) -> torch.Tensor:
-    return to_csr_or_dense(torch.from_numpy(matrix) if isinstance(matrix, np.ndarray) else matrix)
+    return to_csr_or_dense(torch.from_numpy(x) if isinstance(x, np.ndarray) else x), encoder, filled
 
 
 @dataclass(frozen=True)
-class _Sides:
+class _UniqueEdges:
+    """Each edge once, sorted, by the rule of :func:`~girl.graph.adjacency.build_adjacency`."""
+
     edge_index: torch.Tensor
-    weight: torch.Tensor | None
+    edge_weight: torch.Tensor | None
     matrix: scipy.sparse.csr_matrix
+    """An entry for each edge, at (source, target)."""
     loops: int
     duplicates: int
 
 
-def _edge_list(
-    source: NDArray[np.int64], target: NDArray[np.int64], weight: NDArray[np.float64] | None, nodes: int, directed: bool
-) -> _Sides:
-    """Each edge once, sorted, by the rule of :func:`~girl.graph.adjacency.build_adjacency`."""
-    matrix = unique_edges(source, target, nodes, directed, weight)
-    loops = int((source == target).sum())
+def _unique_edges(edges: Edges, nodes: NodeTable, directed: bool) -> _UniqueEdges:
+    n = len(nodes.ids)
+    matrix = unique_edges(nodes.source, nodes.target, n, directed, edges.weight)
+    loops = int((nodes.source == nodes.target).sum())
     edge_index = np.empty((2, matrix.nnz), dtype=np.int64)
-    edge_index[0] = np.repeat(np.arange(nodes), np.diff(matrix.indptr))
+    edge_index[0] = np.repeat(np.arange(n), np.diff(matrix.indptr))
     edge_index[1] = matrix.indices
-    weights = None if weight is None else torch.from_numpy(matrix.data.astype(np.float32))
-    return _Sides(torch.from_numpy(edge_index), weights, matrix, loops, len(source) - loops - matrix.nnz)
+    weight = None if edges.weight is None else torch.from_numpy(matrix.data.astype(np.float32))
+    return _UniqueEdges(torch.from_numpy(edge_index), weight, matrix, loops, len(nodes.source) - loops - matrix.nnz)
 
 
 def _node_counts(nodes: NodeTable) -> Counts:
@@ -208,23 +204,25 @@ def _node_counts(nodes: NodeTable) -> Counts:
     return {"nodes": n, "nodes only in edges": n - nodes.frame.height, "nodes only in table": int((~has_edge).sum())}
 
 
-def _edge_counts(edges: Edges, sides: _Sides) -> Counts:
+def _edge_counts(edges: Edges, unique: _UniqueEdges) -> Counts:
     counts: Counts = {"edges read": edges.num_read}
     if edges.rows is not None:
         counts["edges of other times"] = edges.num_read - len(edges.rows)
-    counts |= {"duplicate edges": sides.duplicates, "self-loops": sides.loops, "edges": sides.edge_index.shape[1]}
+    counts |= {"duplicate edges": unique.duplicates, "self-loops": unique.loops, "edges": unique.edge_index.shape[1]}
     if edges.time_range is not None:
         counts["times"] = " to ".join(edges.time_range)
-    if sides.weight is not None and sides.weight.numel():
-        counts["weights"] = f"{edges.weight_column}, {float(sides.weight.min()):g} to {float(sides.weight.max()):g}"
+    if unique.edge_weight is not None and unique.edge_weight.numel():
+        counts["weights"] = (
+            f"{edges.weight_column}, {float(unique.edge_weight.min()):g} to {float(unique.edge_weight.max()):g}"
+        )
     return counts
 
 
-def _shape_counts(sides: _Sides, nodes: int) -> Counts:
-    degree = np.diff(sides.matrix.indptr) + np.bincount(sides.matrix.indices, minlength=nodes)
-    components, component = connected_components(sides.matrix, directed=False)
+def _shape_counts(unique: _UniqueEdges, nodes: int) -> Counts:
+    degree = np.diff(unique.matrix.indptr) + np.bincount(unique.matrix.indices, minlength=nodes)
+    components, component = connected_components(unique.matrix, directed=False)
     return {
-        "mean degree": round(2 * sides.matrix.nnz / max(nodes, 1), 2),
+        "mean degree": round(2 * unique.matrix.nnz / max(nodes, 1), 2),
         "isolated nodes": int((degree == 0).sum()),
         "components": int(components),
         "largest component": int(np.bincount(component).max(initial=0)),

@@ -33,7 +33,7 @@ def make_batch(data: Data, settings: EncoderSettings, device: torch.device | str
     num_graphs = 0
     if graph_id is not None:
         num_graphs = data.graphs if "graphs" in data else len(data.y)
-    return Batch(NodeFeatures.from_tensor(x, settings.normalise), graph, None, graph_id, num_graphs).to(device)
+    return Batch(NodeFeatures.from_tensor(x, settings.normalize), graph, None, graph_id, num_graphs).to(device)
 
 
 def induced_batch(data: Batch, nodes: Tensor) -> Batch:

@@ -35,7 +35,7 @@ def cached_batch(data: Data, settings: EncoderSettings, context: Context | None 
     edges = 0 if data.edge_index is None else data.edge_index.shape[1]
     if edges < MIN_EDGES or "graph" in data or data.x is None:
         return make_batch(data, settings, context.device)
-    key = [data.edge_index, data.edge_weight, data.x, settings.directed, settings.normalise]
+    key = [data.edge_index, data.edge_weight, data.x, settings.directed, settings.normalize]
     return _cached(key, edges, lambda: make_batch(data, settings), context).to(context.device)
 
 

@@ -15,7 +15,7 @@ from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
 from girl.errors import InputError
-from girl.kernel.distributed import Ranks
+from girl.kernel.distributed import Communicator
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class Distributed:
 
     def __init__(self, group: dist.ProcessGroup | None = None, loss_group: dist.ProcessGroup | None = None) -> None:
         self.group = group
-        self.ranks = None if loss_group is None else Ranks(loss_group)
+        self.ranks = None if loss_group is None else Communicator(loss_group)
         self.rank = 0 if group is None else dist.get_rank(group)
         self.num_processes = 1 if group is None else dist.get_world_size(group)
 

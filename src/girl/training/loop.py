@@ -55,7 +55,7 @@ def fit(
     if folder is not None and context.writes:
         folder.mkdir(parents=True, exist_ok=True)
     if processes.ranks is not None:
-        method.share(processes.ranks)
+        method.distribute(processes.ranks)
     with context.phase("preparing targets"):
         _prepare(method, data, settings.seed, context)
     state = TrainingState(method, settings, context)
@@ -118,10 +118,10 @@ def _prepare(method: Method, data: Batch, seed: int, context: Context) -> None:
         method.prepare(data, torch.Generator(data.x.device).manual_seed(seed))
         return method.prepared()
 
-    if context.distributed.num_processes == 1 or not method.hands_over or data.x.device.type != "cpu":
+    if context.distributed.num_processes == 1 or not method.shares_prepared or data.x.device.type != "cpu":
         prepare()
     else:
-        method.take_prepared(shared_tensors(prepare, context.distributed))
+        method.load_prepared(shared_tensors(prepare, context.distributed))
 
 
 def _parts(data: Batch, settings: TrainSettings, context: Context) -> list[Tensor]:
@@ -137,10 +137,10 @@ def _parts(data: Batch, settings: TrainSettings, context: Context) -> list[Tenso
 
 def _check_batches(data: Batch, settings: TrainSettings, context: Context) -> None:
     """Refuse more parts than nodes, and batches that cannot be divided among the processes."""
-    if settings.clusters > 1 and 2 * settings.clusters > data.num_nodes * settings.per_batch:
+    if settings.clusters > 1 and 2 * settings.clusters > data.num_nodes * settings.batch_size:
         raise InputError(
             f"clusters: given {settings.clusters:,} for {data.num_nodes:,} nodes, expected at most "
-            f"{data.num_nodes * settings.per_batch // 2:,}: a batch needs two nodes"
+            f"{data.num_nodes * settings.batch_size // 2:,}: a batch needs two nodes"
         )
     count = context.distributed.num_processes
     if count == 1:
@@ -148,11 +148,11 @@ def _check_batches(data: Batch, settings: TrainSettings, context: Context) -> No
     if data.graph_id is None and settings.clusters < 2:
         raise InputError(
             f"clusters: given {settings.clusters}, so the full graph is one batch, with {count} processes; expected "
-            f"parts to divide among them, such as --clusters {8 * count} --per-batch {count}"
+            f"parts to divide among them, such as --clusters {8 * count} --batch-size {count}"
         )
-    if settings.per_batch < count:
+    if settings.batch_size < count:
         raise InputError(
-            f"per_batch: given {settings.per_batch} with {count} processes, expected at least {count}: a batch is "
+            f"batch_size: given {settings.batch_size} with {count} processes, expected at least {count}: a batch is "
             "divided among them"
         )
 

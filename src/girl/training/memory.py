@@ -13,7 +13,8 @@ import torch
 
 from girl.errors import InputError
 from girl.graph.batch import Batch
-from girl.methods.base import Method, Needs
+from girl.methods.base import Method
+from girl.methods.memory import MemoryEstimate
 from girl.training.state import TrainSettings
 
 #: Copies of the weights: weights, gradients, two moments, the last good state of three of these, and a file's.
@@ -49,20 +50,20 @@ def check_memory(method: Method, data: Batch, settings: TrainSettings, processes
 
 def peak(method: Method, data: Batch, settings: TrainSettings, processes: int = 1) -> float | None:
     """Peak bytes beyond the graph, over all processes of a host; None if the method gives no estimate."""
-    needs = method.needs(data, -(-batch_nodes(data, settings) // processes))
-    if needs is None:
+    estimate = method.memory(data, -(-batch_nodes(data, settings) // processes))
+    if estimate is None:
         return None
     weights = 4 * PER_WEIGHT * sum(parameter.numel() for parameter in method.parameters())
     # What `prepare` computes is shared by all processes.
-    return needs.kept + max(needs.preparing, processes * (weights + max(needs.step, needs.result)))
+    return estimate.persistent + max(estimate.prepare, processes * (weights + max(estimate.step, estimate.embed)))
 
 
 def batch_nodes(data: Batch, settings: TrainSettings) -> int:
     """Nodes of the largest batch, approximately."""
     if data.graph_id is not None:
-        fraction = UNEVEN * settings.per_batch / max(data.num_graphs, 1)
+        fraction = UNEVEN * settings.batch_size / max(data.num_graphs, 1)
     else:
-        fraction = UNEVEN * settings.per_batch / settings.clusters if settings.clusters > 1 else 1.0
+        fraction = UNEVEN * settings.batch_size / settings.clusters if settings.clusters > 1 else 1.0
     return math.ceil(data.num_nodes * min(fraction, 1.0))
 
 
@@ -71,17 +72,17 @@ def _advice(method: Method, data: Batch, settings: TrainSettings, free: float, p
     if data.graph_id is None:
         clusters = max(2, settings.clusters)
         while clusters * 50 < data.num_nodes:
-            smaller = replace(settings, clusters=clusters, per_batch=processes)
+            smaller = replace(settings, clusters=clusters, batch_size=processes)
             if (needed := peak(method, data, smaller, processes)) is not None and needed <= 0.8 * free:
-                options = f"--clusters {clusters} --per-batch {processes}"
+                options = f"--clusters {clusters} --batch-size {processes}"
                 return f"Partition the graph: {options} needs {needed / 1e9:.1f} GB"
             clusters *= 2
-    needs = method.needs(data, batch_nodes(data, settings)) or Needs()
-    if max(needs.kept, needs.preparing) > max(needs.step, needs.result):
+    estimate = method.memory(data, batch_nodes(data, settings)) or MemoryEstimate()
+    if max(estimate.persistent, estimate.prepare) > max(estimate.step, estimate.embed):
         return "Prepare smaller targets: --target-rank 64, or --targets input, which prepares nothing"
-    if needs.result > needs.step:
+    if estimate.embed > estimate.step:
         return "Use a narrower representation: --hidden 64"
-    return "Use smaller steps: --per-batch 1, or a smaller --rows, --rank or --hidden"
+    return "Use smaller steps: --batch-size 1, or a smaller --rows, --rank or --hidden"
 
 
 def available(device: torch.device) -> float:

@@ -1,4 +1,4 @@
-"""A recipe: everything that makes a run, as one value that is the command line, the file and the record of it."""
+"""A recipe: all settings of a run, as a value that a file, the command line and a record can hold."""
 
 from __future__ import annotations
 
@@ -29,33 +29,57 @@ R = TypeVar("R", bound="DataclassInstance")
 
 @dataclass(frozen=True)
 class Recipe:
-    """Encoder, method and training of a run. Without arguments: the default that is meant for any graph."""
+    """The settings of encoder, method and training. ``Recipe()`` is the default, meant for any graph.
+
+    Example:
+        >>> import girl
+        >>> recipe = girl.Recipe.load("cora").with_values({"epochs": 5, "encoder": {"hidden": 64}})
+        >>> recipe.name, recipe.train.epochs, recipe.encoder.hidden
+        ('girl', 5, 64)
+    """
 
     encoder: EncoderSettings = field(default_factory=EncoderSettings)
     method: DataclassInstance = field(default_factory=GIRLSettings)
-    """Settings of a method of :mod:`girl.methods.registry`: their type says which."""
+    """The settings of one of :func:`girl.methods.names`; their type decides which."""
     train: TrainSettings = field(default_factory=TrainSettings)
+
+    @classmethod
+    def load(cls, source: str | Path) -> Recipe:
+        """A shipped recipe by its name (see :meth:`names`), or one from a TOML, YAML or JSON file.
+
+        A file lists what differs from the default, in the sections ``encoder``, ``method`` and ``train`` or without
+        sections.
+        """
+        if source == "default":
+            return cls()
+        if source in cls.names():
+            text = resources.files("girl.training.recipes").joinpath(f"{source}.toml").read_text(encoding="utf-8")
+            return cls().with_values(tomllib.loads(text), f"{source}.toml")
+        return cls().with_values(_read_values(Path(source)), str(source))
+
+    @staticmethod
+    def names() -> list[str]:
+        """The names of the shipped recipes: default, paper (as printed), released, those of datasets, and others."""
+        files = resources.files("girl.training.recipes").iterdir()
+        return ["default", *sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))]
 
     @property
     def name(self) -> str:
-        """The method's."""
+        """The name of the method."""
         return method_of(self.method).name
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Sections of plain values, as in a file."""
-        found = {section.name: plain(getattr(self, section.name)) for section in fields(self)}
-        if self.name != "girl":
-            found["method"] = {"name": self.name, **found["method"]}
-        return found
+        """All settings by section, as JSON values; ``method.name`` is the method."""
+        sections = {section.name: plain(getattr(self, section.name)) for section in fields(self)}
+        return sections | {"method": {"name": self.name, **sections["method"]}}
 
     def with_values(self, values: dict[str, Any], where: str = "recipe") -> Recipe:
-        """With other values: sections (``{"train": {"lr": 0.01}}``), or settings by their own unique names.
-
-        Another method is named by ``{"method": {"name": "dgi"}}``; its settings are then the method's own.
+        """A copy with other values.
 
         Args:
-            values: what differs.
-            where: what the values came from, for messages.
+            values: by section, ``{"train": {"lr": 0.01}}``, or by name alone, ``{"lr": 0.01}``.
+                ``{"method": {"name": "dgi"}}`` changes the method, to its default settings.
+            where: the origin of the values, for error messages.
         """
         section, base = values.get("method"), self
         if isinstance(section, dict) and "name" in section:
@@ -63,24 +87,25 @@ class Recipe:
             if entry.settings is not type(self.method):
                 base = replace(self, method=entry.settings())
             values = values | {"method": {key: value for key, value in section.items() if key != "name"}}
-        return changed(base, values, where)
+        return replace_settings(base, values, where)
 
     def with_seed(self, seed: int) -> Recipe:
-        """The same with another seed."""
+        """A copy with another seed."""
         return replace(self, train=replace(self.train, seed=seed))
 
 
-def read_recipe(path: Path) -> Recipe:
-    """A recipe from a TOML, YAML or JSON file; what it does not say is as in the default."""
+def _read_values(path: Path) -> dict[str, Any]:
+    """The values in a recipe's file."""
     if not path.exists():
-        raise InputError(f"{path}: no such file, and no recipe of that name; expected one of {', '.join(shipped())}")
+        names = ", ".join(Recipe.names())
+        raise InputError(f"{path}: no such file, and no recipe of that name; expected one of {names}")
     try:
         text = path.read_text(encoding="utf-8")
         match path.suffix.lower():
             case ".toml":
                 values = tomllib.loads(text)
             case ".yaml" | ".yml":
-                values = _numbers(yaml.safe_load(text) or {})
+                values = _parse_numbers(yaml.safe_load(text) or {})
             case ".json":
                 values = json.loads(text)
             case other:
@@ -89,63 +114,43 @@ def read_recipe(path: Path) -> Recipe:
         raise InputError(f"{path}: not readable: {' '.join(str(error).split())}") from error
     if not isinstance(values, dict):
         raise InputError(f"{path}: given a {type(values).__name__}, expected settings by name")
-    return Recipe().with_values(values, str(path))
-
-
-def shipped() -> list[str]:
-    """Names of the recipes that come with the package."""
-    files = resources.files("girl.training.recipes").iterdir()
-    return ["default", *sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))]
-
-
-def find_recipe(name: str) -> Recipe:
-    """A shipped recipe by its name (``default``, ``paper``, or that of a dataset), or one from a file."""
-    if name == "default":
-        return Recipe()
-    if name in shipped():
-        text = resources.files("girl.training.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-        return Recipe().with_values(tomllib.loads(text), f"{name}.toml")
-    return read_recipe(Path(name))
+    return values
 
 
 def tuned_recipe(dataset: str) -> Recipe:
-    """The recipe chosen for a dataset on its validation nodes; else the default, of sets of graphs if it is one."""
-    if dataset in shipped():
-        return find_recipe(dataset)
-    known = DATASETS.get(dataset)
-    return find_recipe("graphs") if known is not None and known.graphs else Recipe()
+    """The recipe chosen for a dataset on its validation nodes; else the default, or that of graph sets."""
+    if dataset in Recipe.names():
+        return Recipe.load(dataset)
+    entry = DATASETS.get(dataset)
+    return Recipe.load("graphs") if entry is not None and entry.graphs else Recipe()
 
 
 def method_recipe(method: str, dataset: str | None = None) -> Recipe:
-    """The recipe that a method's own publication gives, for a dataset if it says something about it.
-
-    That of GIRL is the one chosen for the dataset.
-    """
+    """The recipe of a method's publication, with what it changes for a dataset. For GIRL, :func:`tuned_recipe`."""
     if method == "girl":
         return Recipe() if dataset is None else tuned_recipe(dataset)
-    entry = find_method(method)
-    values = tomllib.loads(entry.recipe())
-    special = values.pop("datasets", {})
-    found = Recipe().with_values({"method": {"name": method}}).with_values(values, f"recipe of {method}")
-    return found.with_values(special.get(dataset, {}), f"recipe of {method} for {dataset}")
+    values = tomllib.loads(find_method(method).recipe())
+    by_dataset = values.pop("datasets", {})
+    recipe = Recipe().with_values({"method": {"name": method}}).with_values(values, f"recipe of {method}")
+    return recipe.with_values(by_dataset.get(dataset, {}), f"recipe of {method} for {dataset}")
 
 
-def _numbers(value: Any) -> Any:
-    """With numbers such as 1e-3 read as numbers, which YAML 1.1 takes for words: it wants 1.0e-3."""
+def _parse_numbers(value: Any) -> Any:
+    """Numbers such as 1e-3, which YAML 1.1 reads as text (it expects 1.0e-3), as numbers."""
     if isinstance(value, dict):
-        return {str(key): _numbers(inner) for key, inner in value.items()}
+        return {str(key): _parse_numbers(inner) for key, inner in value.items()}
     if isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+", value):
         return float(value)
     return value
 
 
-def changed(recipe: R, values: dict[str, Any], where: str) -> R:
-    """A recipe of sections with other values.
+def replace_settings(recipe: R, values: dict[str, Any], where: str) -> R:
+    """A copy of a recipe with other values.
 
     Args:
         recipe: a dataclass whose fields are dataclasses of settings.
-        values: sections (``{"train": {"lr": 0.01}}``), or settings by their own unique names.
-        where: what the values came from, for messages.
+        values: by section, ``{"train": {"lr": 0.01}}``, or by name alone.
+        where: the origin of the values, for error messages.
     """
     sections = {section.name: getattr(recipe, section.name) for section in fields(recipe)}
     names = {section: [item.name for item in fields(settings)] for section, settings in sections.items()}
@@ -154,18 +159,18 @@ def changed(recipe: R, values: dict[str, Any], where: str) -> R:
         if key in sections and isinstance(value, dict):
             for name, inner in value.items():
                 if name not in names[key]:
-                    raise _unknown(where, f"{key}.{name}", names[key])
+                    raise _unknown_setting(where, f"{key}.{name}", names[key])
                 changes[key][name] = inner
         else:
             owner = next((section for section in sections if key in names[section]), None)
             if owner is None:
-                raise _unknown(where, key, [name for known in names.values() for name in known])
+                raise _unknown_setting(where, key, [name for section in names.values() for name in section])
             changes[owner][key] = value
     for section, change in changes.items():
         for name, value in change.items():
             if not isinstance(getattr(sections[section], name), tuple):
                 continue
-            if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+            if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
                 raise InputError(f"{where}: {name}: given {value!r}, expected a list of names")
             change[name] = tuple(value)
     try:
@@ -174,7 +179,7 @@ def changed(recipe: R, values: dict[str, Any], where: str) -> R:
         raise InputError(f"{where}: {error}") from error
 
 
-def _unknown(where: str, key: str, known: list[str]) -> InputError:
-    near = difflib.get_close_matches(key.split(".")[-1], known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return InputError(f"{where}: no setting is called {key!r}{hint or '.'} Known: {', '.join(known)}")
+def _unknown_setting(where: str, key: str, names: list[str]) -> InputError:
+    near = difflib.get_close_matches(key.split(".")[-1], names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    return InputError(f"{where}: no setting is called {key!r}{hint} Known: {', '.join(names)}")

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.methods.encoder_method import EncoderMethod
-from girl.nn.encoder import shared
+from girl.nn.encoder import shared_encoders
 from girl.training.batch import fingerprint, make_batch
 from girl.training.context import Context
 from girl.training.loop import fit
@@ -67,7 +67,7 @@ def pretrain(
     config["fingerprint"] = fingerprint(data)
     method = untrained_method(data.x.shape[1], recipe, data.x.device)
     history = fit(method, data, recipe.train, context, config, None if callback is None else partial(callback, method))
-    with context.phase("embedding"), shared(method, context.distributed.ranks):
+    with context.phase("embedding"), shared_encoders(method, context.distributed.ranks):
         vectors = method.finish(data)
     run = Run(recipe, method, config, history, vectors, context.folder)
     if context.writes and context.folder is not None:

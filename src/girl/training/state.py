@@ -15,14 +15,17 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from girl.errors import InputError
 from girl.graph.batch import Batch
-from girl.kernel.checks import EqualRowsError, NotFiniteError, check_choice, check_number, check_whole
+from girl.kernel.checks import EqualRowsError, NotFiniteError, check_choice, check_int, check_number
 from girl.methods.base import Method
-from girl.nn.encoder import shared
-from girl.settings import LATE
+from girl.nn.encoder import shared_encoders
 from girl.training.context import Context
 
 SCHEDULES = ("constant", "cosine", "plateau")
-OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}
+OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
+    "adamw": torch.optim.AdamW,
+    "adam": torch.optim.Adam,
+    "sgd": torch.optim.SGD,
+}
 
 #: How much the running mean of the loss remembers: about ten epochs.
 MEMORY = 0.9
@@ -42,36 +45,45 @@ class TrainSettings:
     """Learning-rate schedule: constant, cosine (down to zero) or plateau (halved when the loss stops falling)."""
     clusters: int = 0
     """Number of METIS parts; 0: the full graph is one batch."""
-    per_batch: int = 1
+    batch_size: int = 1
     """METIS parts per batch; for a set of graphs, graphs per batch."""
     patience: int = 0
     """Epochs without improvement after which training stops; 0: never. Watched is the running mean of the loss, or the
     validation score in supervised training."""
-    progress: float = 1e-3
+    tol: float = 1e-3
     """The smallest relative decrease of the loss that counts as improvement."""
     save_every: int = 10
     """Epochs between checkpoints."""
     seed: int = 0
     """Seed of every random choice."""
-    warmup: int = field(default=0, metadata=LATE)
+    warmup: int = 0
     """Epochs of linear learning-rate warm-up."""
-    limit: float = field(default=0.0, metadata=LATE)
+    time_limit: float = 0.0
     """Time limit in seconds; 0: none. Training stops at the end of an epoch, and schedules are compressed to fit.
     The result then depends on the speed of the machine."""
-    optimizer: Literal["adamw", "adam"] = field(default="adamw", metadata=LATE)
-    """adamw (decoupled weight decay) or adam (weight decay as an L2 penalty)."""
+    optimizer: Literal["adamw", "adam", "sgd"] = "adamw"
+    """adamw (weight decay apart from the loss), adam (weight decay as a penalty in the loss) or sgd (plain: without
+    momentum)."""
 
     def __post_init__(self) -> None:
         try:
             check_choice("schedule", self.schedule, SCHEDULES)
             check_choice("optimizer", self.optimizer, tuple(OPTIMIZERS))
-            least = {"epochs": 0, "clusters": 0, "per_batch": 1, "patience": 0, "save_every": 1, "seed": 0, "warmup": 0}
+            least = {
+                "epochs": 0,
+                "clusters": 0,
+                "batch_size": 1,
+                "patience": 0,
+                "save_every": 1,
+                "seed": 0,
+                "warmup": 0,
+            }
             for name, low in least.items():
-                check_whole(name, getattr(self, name), low)
+                check_int(name, getattr(self, name), low)
             check_number("lr", self.lr, 0, low_open=True)
             check_number("weight_decay", self.weight_decay, 0)
-            check_number("progress", self.progress, 0, 1)
-            check_number("limit", self.limit, 0)
+            check_number("tol", self.tol, 0, 1)
+            check_number("time_limit", self.time_limit, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -208,8 +220,8 @@ class TrainingState:
             return
         permutation = torch.randperm(len(parts), generator=self.generator, device=self.generator.device)
         order = self.distributed.broadcast(permutation).tolist()
-        for start in range(0, len(parts), self.settings.per_batch):
-            chosen = order[start : start + self.settings.per_batch]
+        for start in range(0, len(parts), self.settings.batch_size):
+            chosen = order[start : start + self.settings.batch_size]
             size = sum(len(parts[index]) for index in chosen)
             if size < 2:  # a single node explains nothing
                 continue
@@ -219,7 +231,7 @@ class TrainingState:
 
     def score(self, data: Batch) -> float | None:
         """The method's validation score. All processes compute it together; the main process's value counts."""
-        with shared(self.method, self.distributed.ranks):
+        with shared_encoders(self.method, self.distributed.ranks):
             score = self.method.score(data)
         if self.distributed.num_processes == 1:
             return score
@@ -243,7 +255,7 @@ class TrainingState:
             if improved:
                 self.best_weights = {name: tensor.clone() for name, tensor in self.method.state_dict().items()}
         else:
-            threshold = self.best_loss * (1 - self.settings.progress)
+            threshold = self.best_loss * (1 - self.settings.tol)
             improved = self.running_loss < threshold or math.isinf(self.best_loss)
         if improved:
             self.best_loss, self.epochs_without_improvement = self.running_loss, 0
@@ -260,7 +272,9 @@ class TrainingState:
         A cosine schedule that is cut off half-way leaves worse weights than one compressed to the available time.
         """
         s = self.settings
-        spent = self.distributed.broadcast_number(min(self.history.seconds / s.limit, 1.0)) if s.limit else 0.0
+        spent = (
+            self.distributed.broadcast_number(min(self.history.seconds / s.time_limit, 1.0)) if s.time_limit else 0.0
+        )
         self.schedule_epoch = max(float(self.epoch), s.epochs * spent)
 
     def _set_learning_rate(self) -> None:
@@ -285,8 +299,8 @@ class TrainingState:
         if 0 < s.patience <= self.epochs_without_improvement:
             self.history.stopped = f"no improvement for {self.epochs_without_improvement} epochs"
             return True
-        if 0 < s.limit <= self.history.seconds and self.epoch < s.epochs:
-            self.history.stopped = f"the time limit of {s.limit:g} s was reached"
+        if 0 < s.time_limit <= self.history.seconds and self.epoch < s.epochs:
+            self.history.stopped = f"the time limit of {s.time_limit:g} s was reached"
             return True
         return self.epoch >= s.epochs
 

@@ -11,21 +11,20 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from girl.errors import InputError
 from girl.graph.batch import Batch
-from girl.kernel.checks import check_choice, check_number, check_whole
-from girl.kernel.distributed import Ranks
+from girl.kernel.checks import check_choice, check_int, check_number
+from girl.kernel.distributed import Communicator
 from girl.kernel.loss import RESIDUALS, KRLoss, Residual
-from girl.methods.base import Method, Needs
-from girl.methods.encoder_method import FLOAT, batch_bytes, encoder_bytes
-from girl.methods.girl import PER_KERNEL
+from girl.methods.base import Method
+from girl.methods.memory import FLOAT, MemoryEstimate, batch_bytes, kernel_bytes, layer_bytes
 from girl.nn.classifier import Classifier, ClassifierSettings
-from girl.nn.diagnosis import lost_shares
+from girl.nn.diagnosis import unexplained_fractions
 from girl.nn.regularizer import KRRegularizer
 from girl.settings import plain
 from girl.training.labels import Labels
-from girl.training.recipe import changed
+from girl.training.recipe import replace_settings
 from girl.training.state import TrainSettings
 
-Kind = Literal["none", "wd", "fa", "kr"]
+Kind = Literal["none", "weight_decay", "fully_adjacent", "kr"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -34,7 +33,7 @@ class RegularizerSettings:
     """How a deep classifier is regularised."""
 
     regularizer: Kind = "kr"
-    """none; wd (weight decay); fa (the last message-passing layer is fully adjacent); kr (kernel regression)."""
+    """none; weight_decay; fully_adjacent (the last message-passing layer is fully adjacent); kr (kernel regression)."""
     weight: float = 1.0
     """The weight λ of the KR term."""
     decay: float = 1e-3
@@ -57,8 +56,8 @@ class RegularizerSettings:
             check_choice("form", self.form, ("square", "root"))
             check_number("weight", self.weight, 0)
             check_number("decay", self.decay, 0)
-            check_whole("rank", self.rank, 1)
-            check_whole("watch", self.watch, 0)
+            check_int("rank", self.rank, 1)
+            check_int("watch", self.watch, 0)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -80,12 +79,14 @@ class SupervisedRecipe:
     train: TrainSettings = TRAINING
 
     def resolved(self) -> SupervisedRecipe:
-        """The recipe with the regulariser's effect on the model (fa) and on training (wd) filled in."""
+        """The recipe with the regulariser's effect on the model (fully_adjacent) and on training (weight_decay)."""
         kind = self.regularizer.regularizer
         return replace(
             self,
-            model=replace(self.model, adjacent=self.model.adjacent or kind == "fa"),
-            train=replace(self.train, weight_decay=self.regularizer.decay if kind == "wd" else self.train.weight_decay),
+            model=replace(self.model, fully_adjacent=self.model.fully_adjacent or kind == "fully_adjacent"),
+            train=replace(
+                self.train, weight_decay=self.regularizer.decay if kind == "weight_decay" else self.train.weight_decay
+            ),
         )
 
     def with_seed(self, seed: int) -> SupervisedRecipe:
@@ -98,7 +99,7 @@ class SupervisedRecipe:
 
     def with_values(self, values: dict[str, Any], where: str = "recipe") -> SupervisedRecipe:
         """The recipe with other values: sections (``{"train": {"lr": 0.01}}``), or settings by their unique names."""
-        return changed(self, values, where)
+        return replace_settings(self, values, where)
 
 
 class SupervisedMethod(Method):
@@ -121,7 +122,7 @@ class SupervisedMethod(Method):
         self._mask[labels.train] = True
         s = recipe.regularizer
         self.regularizer: KRRegularizer | None = None
-        self._ranks: Ranks | None = None
+        self._communicator: Communicator | None = None
         # A single layer is also the last one: without `last` there is nothing to regularise.
         if s.regularizer == "kr" and (recipe.model.depth > 1 or s.last):
             self.regularizer = KRRegularizer(
@@ -132,41 +133,45 @@ class SupervisedMethod(Method):
                 classes=None if labels.multilabel else labels.classes,
             )
 
-    def share(self, ranks: Ranks) -> None:
+    def distribute(self, communicator: Communicator) -> None:
         """Use the training nodes of all processes as one batch."""
-        self._ranks = ranks
+        self._communicator = communicator
         if self.regularizer is not None:
-            self.regularizer.share(ranks)
+            self.regularizer.distribute(communicator)
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """Cross-entropy and KR on the batch's training nodes; no terms if it has none."""
         mask, y = batch.rows_of(self._mask), batch.rows_of(self.labels.y)
         count = total = int(mask.sum())
-        if self._ranks is not None:
-            total = sum(self._ranks.sizes(count, mask.device))
+        if self._communicator is not None:
+            total = self._communicator.total_rows(count, mask.device)
         if not total:
             return {}
         logits = self.model(batch.x, batch.graph, generator)[mask]
         # Gradients are averaged over processes, so each contributes (processes / total) times its own sum.
-        reduction = "mean" if self._ranks is None else "sum"
+        reduction = "mean" if self._communicator is None else "sum"
         if self.labels.multilabel:
             entropy = binary_cross_entropy_with_logits(logits, y[mask].float(), reduction=reduction)
             total *= y.shape[1]
         else:
             entropy = cross_entropy(logits, y[mask], reduction=reduction)
-        terms = {"cross-entropy": entropy if self._ranks is None else entropy * (self._ranks.count / total)}
+        terms = {
+            "cross-entropy": entropy
+            if self._communicator is None
+            else entropy * (self._communicator.world_size / total)
+        }
         if self.regularizer is not None:
             terms["KR"] = self.regularizer(y, mask, generator=generator)
         return terms
 
-    def needs(self, whole: Batch, nodes: int) -> Needs:
+    def memory(self, whole: Batch, nodes: int) -> MemoryEstimate:
         """Layers with dropout masks, a kernel for each, and two layers of all nodes when they are scored."""
         s = self.model.settings
-        step = encoder_bytes(s.encoder, whole, nodes) + batch_bytes(whole, nodes) + FLOAT * s.depth * s.hidden * nodes
+        step = layer_bytes(s.encoder, whole, nodes) + batch_bytes(whole, nodes) + FLOAT * s.depth * s.hidden * nodes
         if self.regularizer is not None:
-            step += FLOAT * PER_KERNEL * s.depth * self.regularizer.loss.rank * nodes
+            step += s.depth * kernel_bytes(nodes, self.regularizer.loss.rank)
         scored = whole if self.validation is None else self.validation[0]
-        return Needs(step=step, result=FLOAT * scored.num_nodes * (self.labels.classes + 3 * s.hidden))
+        return MemoryEstimate(step=step, embed=FLOAT * scored.num_nodes * (self.labels.classes + 3 * s.hidden))
 
     def score(self, whole: Batch) -> float | None:
         """The score on the validation nodes; None if there are none."""
@@ -178,7 +183,7 @@ class SupervisedMethod(Method):
         if not self.watch or (epoch % self.watch and epoch != 1):
             return {}
         data, labels = self.validation or (whole, self.labels)
-        shares = lost_shares(self.model.by_layer(data.x, data.graph), labels.y, labels.val)
+        shares = unexplained_fractions(self.model.iter_layers(data.x, data.graph), labels.y, labels.val)
         return {f"layer {index}": share for index, share in enumerate(shares, 1)}
 
     def embed(self, whole: Batch) -> Tensor:

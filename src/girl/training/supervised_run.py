@@ -14,7 +14,7 @@ from girl.datasets.dataset import NodeDataset
 from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.nn.classifier import Classifier
-from girl.nn.encoder import shared
+from girl.nn.encoder import shared_encoders
 from girl.splits import Protocol
 from girl.training.batch import fingerprint, make_batch
 from girl.training.cached_batch import cached_batch, cached_part
@@ -124,7 +124,7 @@ def train_on_split(
         run = train_classifier(part, labels.induced(labels.train), recipe, context, config, (data, labels))
     else:
         run = train_classifier(data, labels, recipe, context, config)
-    with shared(run.model, context.distributed.ranks):
+    with shared_encoders(run.model, context.distributed.ranks):
         logits = run.predict(data)
     parts = {"train": split.train, "val": split.val, "test": split.test}
     run.scores = {"metric": labels.metric, **{name: labels.score(logits, nodes) for name, nodes in parts.items()}}

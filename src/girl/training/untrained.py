@@ -80,6 +80,6 @@ def embed_without_weights(data: Batch, recipe: Recipe) -> Tensor:
     directions = torch.eye(d, device=data.x.device) if hidden == d else None
     if directions is None:
         directions, _ = principal_directions(data.x.__matmul__, data.x.t_matmul, (n, d), hidden, generator)
-    method.encoder.set_maps(directions)
+    method.encoder.set_identity(directions)
     method.prepare(data, generator)
-    return method.embed(data)
+    return method.finish(data)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from girl.lab.tables.bench_girl_step import facts, table_accuracy, table_losses, table_steps
+from girl.lab.tables.bench_girl_step import findings, table_accuracy, table_losses, table_steps
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def result():
     }
 
 
-def test_the_tables_say_what_was_measured(result):
+def test_tables_hold_the_measurements(result):
     assert "| pubmed | whole graph | 1 s | 1.5 s | **1.50×** | 200 MB | 320 MB | **1.60×** |" in table_steps(result)
     assert "| pubmed | 2,048 | 3.00 s | 0.150 s | 20× |" in table_losses(result)
 
@@ -64,16 +64,16 @@ def test_the_shipped_choice_is_marked(result):
     assert len({line.count("|") for line in lines}) == 1
 
 
-def test_facts_judge_by_the_aims(result):
-    text = facts(result)
-    assert "1.50× the encoder's (within the 2× aimed at)" in text
-    assert "1.60× the encoder's (missing the 1.5× aimed at), that of the whole process, with the data, 1.10×" in text
-    assert "1.50 GB of memory, below the 4 GB" in text
+def test_findings_compare_with_the_targets(result):
+    text = findings(result)
+    assert "1.50× the encoder's (within the target of 2×)" in text
+    assert "1.60× the encoder's (above the target of 1.5×), memory of the whole process, with the data, 1.10×" in text
+    assert "1.50 GB of memory, below the target of 4 GB" in text
     assert "busy" not in text
     result["steps"][0]["busy"] = 0.5
-    assert "busy machine" in facts(result)
+    assert "busy machine" in findings(result)
 
 
-def test_a_stand_in_says_so(result):
+def test_a_stand_in_is_named(result):
     result["steps"][0]["stand_in"] = True
     assert "pubmed (stand-in)" in table_steps(result)

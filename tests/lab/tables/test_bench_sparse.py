@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from girl.lab.tables.bench_sparse import facts, table_eigenvectors, table_products
+from girl.lab.tables.bench_sparse import findings, table_eigenvectors, table_products
 
 CASE = {"graph": "g", "nodes": 1000, "entries": 9, "width": 16, "threads": 1}
 RESULT = {
@@ -22,5 +22,5 @@ def test_a_row_has_both_passes_of_every_method():
 
 
 def test_scipy_is_compared_with_the_fastest_other():
-    assert "takes 1.50 to 1.50 times as long" in facts(RESULT)
-    assert "minimum of 3 repetitions, at a load of 1 processes; a processor, commit abc" in facts(RESULT)
+    assert "takes 1.50 to 1.50 times as long" in findings(RESULT)
+    assert "minimum of 3 repetitions, at a load of 1 processes; a processor, commit abc" in findings(RESULT)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from girl.lab.objective import VARIANTS
-from girl.lab.tables import objective
+from girl.lab.tables.objective import render
 
 
 @pytest.fixture
@@ -25,15 +25,15 @@ def cells():
 
 
 def test_a_change_is_shown_by_its_paired_difference(cells):
-    lines = objective.pieces(cells)["objective_low"].splitlines()
+    lines = render(cells)["objective_low"].splitlines()
     assert lines[0] == "| seeds: 2 | Cora, `public` |"
     assert lines[2] == "| **default** | **80.50 ± 0.71** |"
     assert lines[3] == "| untrained | -2.00 ± 0.50 |"
     assert len(lines) == 2 + len(VARIANTS)
-    assert "| untrained | +0.00 ± 0.00 |" in objective.pieces(cells)["objective_paper"]
+    assert "| untrained | +0.00 ± 0.00 |" in render(cells)["objective_paper"]
 
 
-def test_what_was_not_computed_is_said(cells):
+def test_what_was_not_computed_is_a_dash_or_the_command(cells):
     few = [cell for cell in cells if cell["method"] != "untrained"]
-    assert "| untrained | – |" in objective.pieces(few)["objective_low"]
-    assert "girl reproduce objective" in objective.pieces([])["objective_low"]
+    assert "| untrained | – |" in render(few)["objective_low"]
+    assert "girl reproduce objective" in render([])["objective_low"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from girl.lab.markdown import markdown
+from girl.lab.markdown import markdown_list, markdown_table
 from girl.lab.scores import title_of
 
 
 def table_steps(result: dict[str, Any]) -> str:
-    """Time and memory of a step of GIRL beside the bare encoder's, as Markdown."""
+    """Time and memory of a step of GIRL beside the bare encoder's."""
     head = ["dataset", "batch", "encoder alone", "GIRL step", "ratio", "encoder's memory", "GIRL's memory", "ratio"]
     rows = [
         [
@@ -24,11 +24,11 @@ def table_steps(result: dict[str, Any]) -> str:
         ]
         for row in result["steps"]
     ]
-    return markdown(head, rows)
+    return markdown_table(head, rows)
 
 
 def table_losses(result: dict[str, Any]) -> str:
-    """What the published loss costs on the same activations and targets, as Markdown."""
+    """What the published loss costs on the same activations and targets."""
     rows = [
         [
             name,
@@ -40,12 +40,12 @@ def table_losses(result: dict[str, Any]) -> str:
         for name, measured in result["losses"].items()
         for row in measured
     ]
-    return markdown(["dataset", "rows", "published loss", "shipped loss", ""], rows)
+    return markdown_table(["dataset", "rows", "published loss", "shipped loss", ""], rows)
 
 
 def table_accuracy(result: dict[str, Any]) -> str:
-    """Validation accuracy and cost of training over rows and rank, the shipped choice in bold, as Markdown."""
-    pieces = []
+    """Validation accuracy and cost of training over rows and rank, the shipped choice in bold."""
+    tables = []
     for name, measured in result["accuracy"].items():
         if not measured:
             continue
@@ -68,16 +68,16 @@ def table_accuracy(result: dict[str, Any]) -> str:
             *(f"{protocol}, validation" for protocol in protocols),
             "training, processor time",
         ]
-        pieces.append(markdown(head, rows))
-    return "\n".join(pieces)
+        tables.append(markdown_table(head, rows))
+    return "\n".join(tables)
 
 
-def facts(result: dict[str, Any]) -> str:
-    """The other measurements of the same run, and whether its aims are reached, as a Markdown list."""
-    aims = result["targets"]
+def findings(result: dict[str, Any]) -> str:
+    """The other measurements of the same run, and whether its targets are met."""
+    targets = result["targets"]
     threads = result["threads"]
     lines = [
-        f"- Machine: {result['provenance']['processor']}, {result['provenance']['cores']} cores, {threads} "
+        f"Machine: {result['provenance']['processor']}, {result['provenance']['cores']} cores, {threads} "
         f"thread{'s' if threads > 1 else ''}."
     ]
     for row in result["steps"]:
@@ -85,31 +85,31 @@ def facts(result: dict[str, Any]) -> str:
         hops = f", {row['hops']} hops" if row["conv"] in ("appnp", "sgc") else ""
         drawn = f"{row['rows']:,} drawn" if 0 < row["rows"] < row["nodes"] else "all"
         lines.append(
-            f"- {title}: {row['nodes']:,} nodes, {row['inputs']:,} features; {row['layers']} × {row['conv']}"
+            f"{title}: {row['nodes']:,} nodes, {row['inputs']:,} features; {row['layers']} × {row['conv']}"
             f"{hops}, width {row['hidden']}; loss on {drawn} rows, rank {row['rank']}. Time "
-            f"{_judged(row['ratio'], aims['step_ratio'])}, memory "
-            f"{_judged(row['memory_ratio'], aims['memory_ratio'])}, that of the whole process, with the data, "
-            f"{row['process_ratio']:.2f}×. Targets are made once, in "
+            f"{_met(row['ratio'], targets['step_ratio'])}, memory "
+            f"{_met(row['memory_ratio'], targets['memory_ratio'])}, memory of the whole process, with the data, "
+            f"{row['process_ratio']:.2f}×. The loss's targets are computed once, in "
             f"{row['prepare_seconds']:.1f} s."
         )
         if row["busy"] < 0.9:
             lines.append(
-                f"- {title} was timed on a busy machine, where it had the processor {row['busy']:.0%} of the "
-                f"time; by the processor's own clock the ratio is {row['cpu_ratio']:.2f}×."
+                f"{title} was timed on a busy machine: it had the processor {row['busy']:.0%} of the "
+                f"time; in processor time the ratio is {row['cpu_ratio']:.2f}×."
             )
     for name, row in result["training"].items():
         size = row["peak_bytes"]
-        reached = "below" if size < aims["training_bytes"] else "above"
+        side = "below" if size < targets["training_bytes"] else "above"
         lines.append(
-            f"- {name}: {row['epochs']} epochs in a fresh process take {row['seconds']:.0f} s, of which loading "
+            f"{name}: {row['epochs']} epochs in a fresh process take {row['seconds']:.0f} s, of which loading "
             f"{row['load_seconds']:.1f} s and steps {row['steps_seconds']:.0f} s; at most {size / 1e9:.2f} GB of "
-            f"memory, {reached} the {aims['training_bytes'] / 1e9:.0f} GB aimed at."
+            f"memory, {side} the target of {targets['training_bytes'] / 1e9:.0f} GB."
         )
-    return "\n".join(lines) + "\n"
+    return markdown_list(lines)
 
 
-def _judged(ratio: float, aim: float) -> str:
-    return f"{ratio:.2f}× the encoder's ({'within' if ratio <= aim else 'missing'} the {aim:g}× aimed at)"
+def _met(ratio: float, target: float) -> str:
+    return f"{ratio:.2f}× the encoder's ({'within' if ratio <= target else 'above'} the target of {target:g}×)"
 
 
 def _megabytes(size: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from girl.lab.markdown import markdown
+from girl.lab.markdown import markdown_list, markdown_table
 from girl.reporting.figure import COLORS, figure
 
 NAMES = {
@@ -42,17 +42,23 @@ def draw_kernel_bench(result: dict[str, Any], folder: Path) -> Path:
 
 
 def table_against(result: dict[str, Any]) -> str:
-    """Seconds of every algorithm at every size, as Markdown."""
+    """Seconds of every algorithm at every size."""
     sizes = result["against"]
     head = ["", *(f"n = {size['n']:,}" for size in sizes)]
     rows = [[name, *(f"{size['seconds'][key]:.3g} s" for size in sizes)] for key, name in NAMES.items()]
     rows.append(["**default against published**", *(f"{size['speedup']:.0f}×" for size in sizes)])
-    return markdown(head, rows)
+    return markdown_table(head, rows)
 
 
 def table_scaling(result: dict[str, Any]) -> str:
-    """Time and memory over n at d = m = 128, rank 256, as Markdown."""
-    head = ["rows", "seconds", "microseconds a row", "peak memory over inputs", "share of the matrix-multiply rate"]
+    """Time and memory over n at d = m = 128, rank 256."""
+    head = [
+        "rows",
+        "seconds",
+        "microseconds per row",
+        "peak memory over inputs",
+        "fraction of the matrix-multiply rate",
+    ]
     rows = [
         [
             f"{row['n']:,}",
@@ -63,25 +69,25 @@ def table_scaling(result: dict[str, Any]) -> str:
         ]
         for row in result["scaling"]
     ]
-    return markdown(head, rows)
+    return markdown_table(head, rows)
 
 
-def facts(result: dict[str, Any]) -> str:
-    """The other measurements of the same run, as a Markdown list."""
+def findings(result: dict[str, Any]) -> str:
+    """The other measurements of the same run."""
     sparse = result["sparse"]
     lines = [
-        f"- Machine: {result['provenance']['processor']}, {result['provenance']['cores']} cores; a 2,048³ float32 "
+        f"Machine: {result['provenance']['processor']}, {result['provenance']['cores']} cores; a 2,048³ float32 "
         f"product runs at {result['matmul_flops_per_second'] / 1e9:.0f} GFLOP/s.",
-        f"- Slope of time over rows, {result['slope_from']:,} to {result['slope_to']:,}, on logarithmic axes: "
+        f"Slope of time over rows, {result['slope_from']:,} to {result['slope_to']:,}, on logarithmic axes: "
         f"{result['slope']:.3f}.",
-        f"- Share of that rate in the products over rows at n = {result['against'][-1]['n']:,}, d = m = 512, rank 256: "
-        f"{result['share_of_matmul_4096']:.0%}.",
-        f"- CSR targets (n = {sparse['n']:,}, m = {sparse['m']:,}, 1 % full): {sparse['sparse_seconds']:.2f} s, dense "
+        f"Fraction of that rate in the products over rows at n = {result['against'][-1]['n']:,}, d = m = 512, rank "
+        f"256: {result['share_of_matmul_4096']:.0%}.",
+        f"CSR targets (n = {sparse['n']:,}, m = {sparse['m']:,}, 1 % full): {sparse['sparse_seconds']:.2f} s, dense "
         f"{sparse['dense_seconds']:.2f} s: {sparse['ratio']:.1f}× faster.",
     ]
     lines += [
-        f"- A GCN layer on {row['dataset']} ({row['rows']:,} rows): exact ρ̂ {row['exact']:.4f}, low-rank default "
+        f"A GCN layer on {row['dataset']} ({row['rows']:,} rows): exact ρ̂ {row['exact']:.4f}, low-rank default "
         f"{row['default']:.4f}, {row['difference']:+.1%}."
         for row in result.get("activations", ())
     ]
-    return "\n".join(lines) + "\n"
+    return markdown_list(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from girl.lab.markdown import markdown
+from girl.lab.markdown import markdown_list, markdown_table
 
 
 def table_products(result: dict[str, Any]) -> str:
@@ -16,7 +16,7 @@ def table_products(result: dict[str, Any]) -> str:
         cells.setdefault(case, {})[row["method"]] = times
     methods = list(dict.fromkeys(row["method"] for row in result["rows"]))
     rows = [[*case, *(times[method] for method in methods)] for case, times in cells.items()]
-    return markdown(["graph", "width", "threads", *(f"{method}, ms" for method in methods)], rows)
+    return markdown_table(["graph", "width", "threads", *(f"{method}, ms" for method in methods)], rows)
 
 
 def table_eigenvectors(result: dict[str, Any]) -> str:
@@ -25,24 +25,26 @@ def table_eigenvectors(result: dict[str, Any]) -> str:
         [f"{row['graph']} ({row['nodes']:,} nodes)", row["method"], f"{row['seconds']:.1f} s", f"{row['quality']:.3f}"]
         for row in result["eigenvectors"]
     ]
-    return markdown(["graph", "method", "time", "trace, of the best"], rows)
+    return markdown_table(["graph", "method", "time", "trace, of the best"], rows)
 
 
-def facts(result: dict[str, Any]) -> str:
-    """How the product that girl uses compares with the fastest of the others, as a Markdown list."""
+def findings(result: dict[str, Any]) -> str:
+    """How the product that girl uses compares with the fastest of the others."""
     ratios = []
     totals: dict[tuple[Any, ...], dict[str, float]] = {}
     for row in result["rows"]:
         case = (row["graph"], row["width"], row["threads"])
         totals.setdefault(case, {})[row["method"]] = row["forward"] + row["backward"]
     for times in totals.values():
-        own = times["scipy"]
-        ratios.append(min(value for method, value in times.items() if method != "scipy") / own)
+        others = [value for method, value in times.items() if method != "scipy"]
+        ratios.append(min(others) / times["scipy"])
     ratios.sort()
-    where = result["provenance"]
-    return (
-        f"- The fastest of the others takes {ratios[0]:.2f} to {ratios[-1]:.2f} times as long as scipy, forward "
-        f"and backward together; the median of {len(ratios)} cases is {ratios[len(ratios) // 2]:.2f}.\n"
-        f"- Each number is the {result['statistic']}, at a load of {result['load'][0]:.0f} processes; "
-        f"{where['processor']}, commit {where['commit']}.\n"
+    origin = result["provenance"]
+    return markdown_list(
+        [
+            f"The fastest of the others takes {ratios[0]:.2f} to {ratios[-1]:.2f} times as long as scipy, forward "
+            f"and backward together; the median of {len(ratios)} cases is {ratios[len(ratios) // 2]:.2f}.",
+            f"Each number is the {result['statistic']}, at a load of {result['load'][0]:.0f} processes; "
+            f"{origin['processor']}, commit {origin['commit']}.",
+        ]
     )

@@ -12,152 +12,153 @@ from matplotlib.lines import Line2D
 from girl.evaluation.diagnosis import Diagnosis
 from girl.evaluation.metrics import Comparison, Summary
 from girl.lab import published
-from girl.lab.depth import DEPTHS, PLANS, chosen, name_of
-from girl.lab.markdown import markdown, not_yet
-from girl.lab.scores import TITLES, Scores, emphasised, gains, seeds_in_words
+from girl.lab.depth import DEPTHS, PLANS, Depth, chosen_candidate, method_name
+from girl.lab.markdown import figure_block, markdown_list, markdown_table, not_computed
+from girl.lab.scores import TITLES, Scores, bold_best, is_gain, number_range
 from girl.reporting.diagnosis import draw_diagnosis
 from girl.reporting.figure import COLORS, panels
 from girl.training.supervised import KINDS, Kind
 
-NAMES: dict[Kind, str] = {"none": "none", "wd": "weight decay", "fa": "+FA", "kr": "KR"}
+NAMES: dict[Kind, str] = {"none": "none", "weight_decay": "weight decay", "fully_adjacent": "+FA", "kr": "KR"}
 TINTS: dict[Kind, str] = {
     "none": COLORS["theory"],
-    "wd": COLORS["fourth"],
-    "fa": COLORS["second"],
+    "weight_decay": COLORS["fourth"],
+    "fully_adjacent": COLORS["second"],
     "kr": COLORS["ours"],
 }
 
-NOT_YET = not_yet("girl reproduce depth")
+COMMAND = Depth().command
 
-#: A regulariser may cost this at depth 3, in points.
-COST = 1.0
+#: Points that a regulariser may cost at depth 3.
+MAX_COST = 1.0
 
 
 class DepthScores:
     """Scores of the chosen candidates.
 
     Args:
-        cells: results of the study.
+        results: of the study.
     """
 
-    def __init__(self, cells: Sequence[dict[str, Any]]) -> None:
-        self.cells = cells
-        self.scores = Scores(cells, "none")
-        present = {cell["dataset"] for cell in cells}
+    def __init__(self, results: Sequence[dict[str, Any]]) -> None:
+        self.results = results
+        self.scores = Scores(results, "none")
+        present = {result["dataset"] for result in results}
         self.datasets = [name for name in PLANS if name in present]
         self.methods = {
-            (name, kind, depth): name_of(kind, depth, value)
+            (name, kind, depth): method_name(kind, depth, value)
             for name in self.datasets
             for kind in KINDS
             for depth in DEPTHS
-            if (value := chosen(cells, name, kind, depth)) is not None
+            if (value := chosen_candidate(results, name, kind, depth)) is not None
         }
 
     def summary(self, dataset: str, kind: Kind, depth: int, part: str = "test") -> Summary | None:
-        """Mean and spread of the chosen candidate."""
+        """Mean and standard deviation of the chosen candidate."""
         method = self.methods.get((dataset, kind, depth))
         return None if method is None else self.scores.summary(dataset, PLANS[dataset].protocol, method, part)
 
     def seeds(self, dataset: str, depth: int) -> int:
-        """Over how many seeds all kinds are known."""
-        found = [self.summary(dataset, kind, depth) for kind in KINDS]
-        return min((0 if value is None else value.count) for value in found)
+        """The number of seeds that all regularisers have."""
+        summaries = [self.summary(dataset, kind, depth) for kind in KINDS]
+        return min((0 if summary is None else summary.count) for summary in summaries)
 
     def difference(self, dataset: str, depth: int, kind: Kind, other: Kind) -> Comparison | None:
-        """How much better one kind is than another, pair by pair."""
+        """How much better one regulariser is than another, paired by seed."""
         names = [self.methods.get((dataset, one, depth)) for one in (kind, other)]
         if names[0] is None or names[1] is None:
             return None
         return self.scores.difference(dataset, PLANS[dataset].protocol, names[0], names[1])
 
 
-def table_depth(found: DepthScores) -> str:
-    """A table for each dataset: kinds over depths, the paper's numbers beneath ours where it has them."""
+def table_depth(scores: DepthScores) -> str:
+    """A table for each dataset: regularisers over depths, the paper's numbers beneath ours where it has them."""
     paper = {(row["dataset"], int(row["depth"]), row["method"]): row for row in published.table("depth")}
-    texts = []
-    for name in found.datasets:
-        columns = [[found.summary(name, kind, depth) for kind in KINDS] for depth in DEPTHS]
-        shown = [emphasised(column) for column in columns]
-        counts = [value.count for column in columns for value in column if value is not None]
+    tables = []
+    for name in scores.datasets:
+        columns = [[scores.summary(name, kind, depth) for kind in KINDS] for depth in DEPTHS]
+        cells = [bold_best(column) for column in columns]
+        counts = [summary.count for column in columns for summary in column if summary is not None]
         rows = []
-        for at, kind in enumerate(KINDS):
-            rows.append([NAMES[kind], *(column[at] for column in shown)])
+        for index, kind in enumerate(KINDS):
+            rows.append([NAMES[kind], *(column[index] for column in cells)])
             printed = [paper.get((TITLES.get(name, name), depth, kind)) for depth in DEPTHS]
             if any(printed):
-                cells = ["–" if row is None else f"{row['accuracy']} ± {row['std']}" for row in printed]
-                rows.append([f"{NAMES[kind]}, the paper", *cells])
-        title = f"**{found.scores.title(name)}**, `{PLANS[name].protocol}`, seeds: {seeds_in_words(counts)}"
-        texts.append(f"{title}\n\n{markdown(['layers', *map(str, DEPTHS)], rows)}")
-    return "\n".join(texts) if texts else NOT_YET
+                numbers = ["–" if row is None else f"{row['accuracy']} ± {row['std']}" for row in printed]
+                rows.append([f"{NAMES[kind]}, the paper", *numbers])
+        title = f"**{scores.scores.title(name)}**, `{PLANS[name].protocol}`, seeds: {number_range(counts)}"
+        tables.append(f"{title}\n\n{markdown_table(['layers', *map(str, DEPTHS)], rows)}")
+    return "\n".join(tables) if tables else not_computed(COMMAND)
 
 
-def facts(found: DepthScores) -> str:
-    """What the study says, as a Markdown list."""
+def findings(scores: DepthScores) -> str:
+    """What the study shows."""
     deepest, first = max(DEPTHS), min(DEPTHS)
-    ready = [name for name in found.datasets if all((name, kind, deepest) in found.methods for kind in KINDS)]
+    ready = [name for name in scores.datasets if all((name, kind, deepest) in scores.methods for kind in KINDS)]
     if not ready:
-        return NOT_YET
-    best, above, cheap, known = [], [], [], []
+        return not_computed(COMMAND)
+    best, above, cheap, priced = [], [], [], []
     for name in ready:
-        means = {kind: value.mean for kind in KINDS if (value := found.summary(name, kind, deepest)) is not None}
+        means = {kind: value.mean for kind in KINDS if (value := scores.summary(name, kind, deepest)) is not None}
         best += [name] if max(means, key=lambda kind: means[kind]) == "kr" else []
-        above += [name] if gains(found.difference(name, deepest, "kr", "none")) else []
-        cost = found.difference(name, first, "none", "kr")
+        above += [name] if is_gain(scores.difference(name, deepest, "kr", "none")) else []
+        cost = scores.difference(name, first, "none", "kr")
         if cost is not None:
-            known.append(name)
-            cheap += [name] if 100 * cost.difference <= COST else []
+            priced.append(name)
+            cheap += [name] if 100 * cost.difference <= MAX_COST else []
 
-    def told(names: list[str], all_: list[str]) -> str:
-        return f"{len(names)} of {len(all_)} datasets ({', '.join(map(found.scores.title, names)) or 'none'})"
+    def counted(names: list[str], all_: list[str]) -> str:
+        return f"{len(names)} of {len(all_)} datasets ({', '.join(map(scores.scores.title, names)) or 'none'})"
 
-    least = {name: found.seeds(name, deepest) for name in ready}
-    lacking = [
-        f"{found.scores.title(name)} {count} of {PLANS[name].seeds}"
-        for name, count in least.items()
+    seeds = {name: scores.seeds(name, deepest) for name in ready}
+    missing = [
+        f"{scores.scores.title(name)} {count} of {PLANS[name].seeds}"
+        for name, count in seeds.items()
         if count < PLANS[name].seeds
     ]
-    lines = [f"- Not all of the study is there. Seeds at depth {deepest}: {', '.join(lacking)}."] if lacking else []
+    lines = [f"The study is not complete. Seeds at depth {deepest}: {', '.join(missing)}."] if missing else []
     lines += [
-        f"- At depth {deepest}, KR is the best of the four on {told(best, ready)}.",
-        f"- At depth {deepest}, KR is above no regularisation by more than one standard error on {told(above, ready)}.",
-        f"- At depth {first}, KR costs at most {COST:g} point against no regularisation on {told(cheap, known)}.",
+        f"At depth {deepest}, KR is the best of the four on {counted(best, ready)}.",
+        f"At depth {deepest}, KR is above no regularisation by more than one standard error on "
+        f"{counted(above, ready)}.",
+        f"At depth {first}, KR costs at most {MAX_COST:g} point against no regularisation on {counted(cheap, priced)}.",
     ]
-    reached, asked = _against_paper(found)
-    if asked:
-        lines.append(f"- Of the paper's KR numbers on Texas and Actor, {reached} of {asked} are reached.")
-    return "\n".join(lines) + "\n"
+    reached, printed = _against_paper(scores)
+    if printed:
+        lines.append(f"Of the paper's KR numbers on Texas and Actor, {reached} of {printed} are reached.")
+    return markdown_list(lines)
 
 
-def _against_paper(found: DepthScores) -> tuple[int, int]:
-    reached = asked = 0
+def _against_paper(scores: DepthScores) -> tuple[int, int]:
+    reached = printed = 0
     for row in published.table("depth"):
         name = {"Texas": "texas", "Actor": "actor"}.get(row["dataset"])
         if name is None or row["method"] != "kr":
             continue
-        ours = found.summary(name, "kr", int(row["depth"]))
+        ours = scores.summary(name, "kr", int(row["depth"]))
         if ours is not None:
-            asked += 1
+            printed += 1
             reached += round(100 * ours.mean, 1) >= float(row["accuracy"])
-    return reached, asked
+    return reached, printed
 
 
-def draw_depth(found: DepthScores, folder: Path) -> Path | None:
+def draw_depth(scores: DepthScores, folder: Path) -> Path | None:
     """The paper's figure: train and test accuracy over the depth, with bands; None if there is nothing to draw."""
-    if not found.methods:
+    if not scores.methods:
         return None
     path = folder / "depth"
-    columns = min(3, len(found.datasets))
-    tall = -(-len(found.datasets) // columns)
-    names = [f"{found.scores.title(name)}, {PLANS[name].protocol}" for name in found.datasets]
+    columns = min(3, len(scores.datasets))
+    tall = -(-len(scores.datasets) // columns)
+    names = [f"{scores.scores.title(name)}, {PLANS[name].protocol}" for name in scores.datasets]
     with panels(path, "Accuracy over depth", names, columns, (3.7 * columns, 1.0 + 2.7 * tall)) as axes:
-        for axis, name in zip(axes, found.datasets, strict=True):
+        for axis, name in zip(axes, scores.datasets, strict=True):
             for kind in KINDS:
                 for part, line in (("train", ":"), ("test", "-")):
-                    values = [(depth, found.summary(name, kind, depth, part)) for depth in DEPTHS]
-                    known = [(depth, value) for depth, value in values if value is not None]
-                    at = [depth for depth, _ in known]
-                    mean = np.array([100 * value.mean for _, value in known])
-                    band = np.array([100 * (value.std or 0) for _, value in known])
+                    values = [(depth, scores.summary(name, kind, depth, part)) for depth in DEPTHS]
+                    available = [(depth, value) for depth, value in values if value is not None]
+                    at = [depth for depth, _ in available]
+                    mean = np.array([100 * value.mean for _, value in available])
+                    band = np.array([100 * (value.std or 0) for _, value in available])
                     axis.plot(at, mean, line, color=TINTS[kind], linewidth=1.8 if part == "test" else 1.1)
                     if part == "test":
                         axis.fill_between(at, mean - band, mean + band, color=TINTS[kind], alpha=0.13, linewidth=0)
@@ -171,17 +172,38 @@ def draw_depth(found: DepthScores, folder: Path) -> Path | None:
     return path.with_suffix(".png")
 
 
-def draw_watched(found: DepthScores, folder: Path) -> Path | None:
-    """Where the labels go at the greatest depth, without and with KR, on the datasets whose layers were watched."""
+def draw_layers(scores: DepthScores, folder: Path) -> Path | None:
+    """Where the labels are lost at the greatest depth, without and with KR, where every layer was measured."""
     runs = []
-    for name in found.datasets:
+    for name in scores.datasets:
         pair = []
         for kind in ("none", "kr"):
-            method = found.methods.get((name, kind, max(DEPTHS)))
-            row = next((c for c in found.cells if (c["dataset"], c["method"], c["seed"]) == (name, method, 0)), None)
+            method = scores.methods.get((name, kind, max(DEPTHS)))
+            row = next((c for c in scores.results if (c["dataset"], c["method"], c["seed"]) == (name, method, 0)), None)
             if row is not None and "observed" in row:
                 trace = row["observed"]
                 last = [value for key, value in trace[-1].items() if key != "epoch"]
-                pair.append(Diagnosis(f"{found.scores.title(name)}: {NAMES[kind]}", [float("nan"), *last], trace))
+                pair.append(Diagnosis(f"{scores.scores.title(name)}: {NAMES[kind]}", [float("nan"), *last], trace))
         runs += pair if len(pair) == 2 else []
     return draw_diagnosis(runs, folder / "depth_layers", columns=2, last="last epoch") if runs else None
+
+
+def render(results: Sequence[dict[str, Any]], folder: Path) -> dict[str, str]:
+    """Findings, tables and two figures."""
+    scores = DepthScores(results)
+    return {
+        "depth_facts": findings(scores),
+        "depth_table": table_depth(scores),
+        "depth_figure": figure_block(
+            draw_depth(scores, folder),
+            "Training and test accuracy over depth",
+            "Bands: standard deviation of the test accuracy.",
+            COMMAND,
+        ),
+        "depth_layers_figure": figure_block(
+            draw_layers(scores, folder),
+            "Fraction of the labels that each layer has lost, over training",
+            "On validation nodes, by leave-one-out. Grey: epochs, from pale to dark.",
+            COMMAND,
+        ),
+    }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from girl.lab.markdown import markdown
+from girl.lab.markdown import markdown_table
 from girl.reporting.figure import COLORS, figure
 
 
@@ -75,18 +76,18 @@ def _independence(part: dict[str, Any], path: Path) -> Path:
 
 
 def table_1d(result: dict[str, Any]) -> str:
-    """The paper's 1-D table as Markdown: published, reproduced and ours beside the truth."""
+    """The paper's 1-D table: published, reproduced and ours beside the truth."""
     part = result["table_1d"]
     head = ["", "theory", "published", "published estimator, our run", "`girl.rho`"]
     rows = []
     for index, (name, theory) in enumerate(zip(part["values"], part["theory"], strict=True)):
         cells = [_cell(part[key], index) for key in ("published", "paper", "ours")]
         rows.append([name.replace("rho", "ρ").replace("|", r"\|"), f"{theory:g}", *cells])
-    return markdown(head, rows)
+    return markdown_table(head, rows)
 
 
 def table_errors(result: dict[str, Any]) -> str:
-    """Mean absolute errors to the oracle of the same draw, as Markdown."""
+    """Mean absolute errors to the oracle of the same draw."""
     names = {
         "table_1d": "1-D table",
         "dimension_100": "100 dimensions",
@@ -97,8 +98,21 @@ def table_errors(result: dict[str, Any]) -> str:
     for key, name in names.items():
         error = result[key]["mean_absolute_error"]
         rows.append([name, f"{error['paper']:.4f}", f"{error['ours']:.4f}", f"{result[key]['ratio_to_paper']:.3f}"])
-    return markdown(["experiment", "published estimator", "`girl.rho`", "ratio"], rows)
+    return markdown_table(["experiment", "published estimator", "`girl.rho`", "ratio"], rows)
 
 
 def _cell(part: dict[str, list[float]], index: int) -> str:
     return f"{part['mean'][index]:.3f} ± {part['std'][index]:.3f}"
+
+
+def render(path: Path, folder: Path) -> dict[str, str]:
+    """Two tables, the settings and three figures."""
+    result = json.loads(path.read_text(encoding="utf-8"))
+    draw_synthetic(result, folder)
+    settings = result["settings"]
+    return {
+        "synthetic_table": table_1d(result),
+        "synthetic_errors": table_errors(result),
+        "synthetic_settings": f"{settings['draws']} draws of {settings['samples']:,} samples each, seed "
+        f"{settings['seed']}, {result['seconds']:.0f} s in all.\n",
+    }

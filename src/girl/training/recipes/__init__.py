@@ -1,1 +1,1 @@
-"""Recipes: the published objective, and one for each dataset, chosen on validation nodes only."""
+"""Recipes: the printed objective, the released one, and one for each dataset, chosen on validation nodes only."""
