@@ -11,7 +11,12 @@ from girl.evaluation.scores import Row
 
 
 def test_the_demo_prints_its_scores_and_files(monkeypatch, capsys, tmp_path):
-    row = Row("GIRL", api.PROTOCOL, "linear", (Score("accuracy", 0.9, 0.8, 1.0), Score("accuracy", 0.9, 0.9, 1.0)))
+    row = Row(
+        "GIRL",
+        api.PROTOCOL,
+        "linear",
+        (Score("linear", "accuracy", 0.9, 0.8, 1.0, 0.1), Score("linear", "accuracy", 0.9, 0.9, 1.0, 0.1)),
+    )
     demo = api.Demo([row], Path("e.npy"), Path("p.png"), Path("r.html"))
     monkeypatch.setattr(api, "run_demo", lambda out, console: demo)
     with pytest.raises(SystemExit) as stop:
