@@ -50,6 +50,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/regularizer.py
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/partition.py
+	$(BIN)/python benchmarks/probe.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python -m girl.lab.render results docs/generated
 

@@ -1,7 +1,7 @@
 """Products with a constant sparse matrix and their gradients, and leading eigenvectors, each by several libraries.
 
 Writes results/bench/sparse.json. The matrix is D⁻¹A of a graph, the dense side is float32. Every number is the minimum
-over repetitions, since other programs may run on the machine.
+over repetitions that take turns, since other programs may run on the machine.
 
     python benchmarks/sparse.py             PubMed, Physics, a random graph as large as ogbn-arxiv; widths 16, 64, 256
     python benchmarks/sparse.py --quick     small, to see that it runs
@@ -10,6 +10,7 @@ over repetitions, since other programs may run on the machine.
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -75,19 +76,20 @@ def contenders(graph: Graph) -> dict[str, Product]:
     }
 
 
-def measure(product: Product, z: Tensor, repeats: int) -> tuple[float, float]:
-    """The smallest seconds of the forward and of the backward pass."""
-    best = [float("inf")] * 2
+def measure(products: dict[str, Product], z: Tensor, repeats: int) -> dict[str, list[float]]:
+    """The smallest seconds of each forward and backward pass. They take turns, so that none is favoured."""
+    best = {method: [float("inf")] * 2 for method in products}
     weight = torch.randn_like(z)
     for _ in range(repeats + 1):
-        z = z.detach().requires_grad_()
-        times = [time.perf_counter()]
-        out = product(z)
-        times.append(time.perf_counter())
-        out.backward(weight)
-        times.append(time.perf_counter())
-        best = [min(old, new) for old, new in zip(best, np.diff(times).tolist(), strict=True)]
-    return best[0], best[1]
+        for method, product in products.items():
+            z = z.detach().requires_grad_()
+            times = [time.perf_counter()]
+            out = product(z)
+            times.append(time.perf_counter())
+            out.backward(weight)
+            times.append(time.perf_counter())
+            best[method] = [min(old, new) for old, new in zip(best[method], np.diff(times).tolist(), strict=True)]
+    return best
 
 
 def eigenvectors(name: str, count: int) -> list[dict[str, Any]]:
@@ -149,7 +151,7 @@ def main() -> None:
     """Measure, print, and save."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("results/bench/sparse.json"))
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     quick = arguments.quick
@@ -162,22 +164,11 @@ def main() -> None:
             z = torch.randn(graph.num_nodes, width, generator=torch.Generator().manual_seed(0))
             for threads in (1,) if quick else (1, 2):
                 torch.set_num_threads(threads)
-                for method, product in contenders(graph).items():
-                    forward, backward = measure(product, z, 1 if quick else arguments.repeats)
-                    rows.append(
-                        size
-                        | {
-                            "width": width,
-                            "threads": threads,
-                            "method": method,
-                            "forward": forward,
-                            "backward": backward,
-                        }
-                    )
-                    print(
-                        f"{name}, width {width}, {threads} threads, {method}: {forward:.4f} s, {backward:.4f} s",
-                        flush=True,
-                    )
+                best = measure(contenders(graph), z, 1 if quick else arguments.repeats)
+                for method, (forward, backward) in best.items():
+                    times = {"forward": forward, "backward": backward}
+                    rows.append(size | {"width": width, "threads": threads, "method": method} | times)
+                    print(*rows[-1].values(), flush=True)
     torch.set_num_threads(1)
     decompositions = []
     for name in ["random:500:3000"] if quick else ["pubmed", "physics"]:
@@ -185,7 +176,8 @@ def main() -> None:
     for row in decompositions:
         print(f"{row['graph']}, {row['method']}: {row['seconds']:.2f} s, quality {row['quality']:.3f}")
     result = {
-        "statistic": f"minimum of {1 if quick else arguments.repeats} repetitions after a warm-up, seconds",
+        "statistic": f"minimum of {1 if quick else arguments.repeats} repetitions",
+        "load": os.getloadavg(),
         "rows": rows,
         "eigenvectors": decompositions,
         "orthonormalization": orthonormalizations(1000 if quick else 100_000, POSITIONS + OVERSAMPLE),

@@ -23,10 +23,12 @@ def test_both_find_the_same_optimum(tmp_path):
     check(json.loads(out.read_text()))
 
 
-def test_the_measured_probe_is_faster_than_scikit_learn_at_the_same_accuracy():
+def test_the_docstrings_of_the_probe_state_what_was_measured():
     result = json.loads((ROOT / "results" / "bench" / "probe.json").read_text())
     check(result)
     for row in result["rows"]:
-        assert min(row[f"{solver} 1e-06"]["seconds"] for solver in ("lbfgs", "newton-cg")) > row["girl"]
-        assert min(row[f"{solver} 0.0001"]["excess"] for solver in ("lbfgs", "newton-cg")) > 0.1
-    assert result["micro_f1"]["scikit_learn"] > 2 * result["micro_f1"]["girl"]
+        default, tight = ([row[f"{solver} {tol}"] for solver in ("lbfgs", "newton-cg")] for tol in ("0.0001", "1e-06"))
+        assert min(one["excess"] for one in default) > 0.1
+        if row["shape"][1] > 1000:
+            assert min(one["seconds"] for one in tight) > row["girl"]
+    assert result["micro_f1"]["scikit_learn"] > 10 * result["micro_f1"]["girl"]

@@ -43,7 +43,7 @@ def test_the_loss_sends_the_bytes_of_the_model(tmp_path, monkeypatch):
     finally:
         dist.destroy_process_group()
     gradients = 4 * work.hidden
-    assert loss.ranks.sent == pytest.approx(work.message - gradients, rel=0.02)
+    assert loss.communicator.bytes_sent == pytest.approx(work.message - gradients, rel=0.02)
     assert all_reduces.call_count + 1 == ALL_REDUCES
 
 

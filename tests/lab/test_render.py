@@ -22,7 +22,7 @@ def rendered(tmp_path_factory):
 @pytest.mark.slow
 def test_every_file_that_a_page_includes_is_rendered(rendered):
     for page in (ROOT / "docs").glob("*.md"):
-        for name in re.findall(r"generated/([\w.]+)", page.read_text(encoding="utf-8")):
+        for name in re.findall(r"generated/(\w+\.(?:md|svg))", page.read_text(encoding="utf-8")):
             assert (rendered / name).stat().st_size > 0, f"{page.name} includes {name}"
 
 

@@ -22,7 +22,7 @@ from girl.errors import InputError
 from girl.evaluation.quality import measure_run
 from girl.graph.batch import Batch
 from girl.graph.structure import LARGE, STRUCTURES, Structure, StructureEncoding
-from girl.kernel.sparse import to_csr_or_dense
+from girl.kernel.sparse import to_csr_or_dense, to_scipy
 from girl.nn.encoder import shared_encoders
 from girl.reporting.page import write_report
 from girl.reporting.run_report import report_data_from_memory, save_report_inputs
@@ -258,9 +258,7 @@ def _beside(x: Tensor | None, columns: NDArray[np.float32]) -> Tensor:
         return torch.from_numpy(columns)
     if x.layout == torch.strided:
         return torch.cat([x, torch.from_numpy(columns)], dim=1)
-    parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
-    known = scipy.sparse.csr_matrix(parts, shape=tuple(x.shape))
-    return to_csr_or_dense(scipy.sparse.hstack([known, scipy.sparse.csr_matrix(columns)], format="csr"))
+    return to_csr_or_dense(scipy.sparse.hstack([to_scipy(x), scipy.sparse.csr_matrix(columns)], format="csr"))
 
 
 def _recipe(recipe: str | Recipe, options: dict[str, Any], graph: UserGraph) -> Recipe:

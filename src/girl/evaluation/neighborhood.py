@@ -133,8 +133,10 @@ def score_neighborhoods(
         cosine = CosineSimilarity(h)
         similarity = np.concatenate([cosine.pairs(*edges), cosine.pairs(*non_edges)])
         auc = float(roc_auc_score(is_edge, similarity)) if has_pairs else None
-        scores.append(NeighborhoodScore(name, auc, *_hop_rates(cosine, adjacency, queries, seed)))
-    return scores, NeighborhoodScore("chance", 0.5 if has_pairs else None, *_chance_rates(adjacency, queries, rng))
+        hops = _hop_rates(cosine, adjacency, queries, seed) if len(queries) else (None, None)
+        scores.append(NeighborhoodScore(name, auc, *hops))
+    hops = _chance_rates(adjacency, queries, rng) if len(queries) else (None, None)
+    return scores, NeighborhoodScore("chance", 0.5 if has_pairs else None, *hops)
 
 
 def _edges(adjacency: scipy.sparse.csr_array, rng: np.random.Generator) -> tuple[Nodes, Nodes]:
@@ -159,9 +161,7 @@ def _non_edges(adjacency: scipy.sparse.csr_array, rng: np.random.Generator) -> t
 
 def _hop_rates(
     cosine: CosineSimilarity, adjacency: scipy.sparse.csr_array, queries: Nodes, seed: int
-) -> tuple[float | None, float | None]:
-    if not len(queries):
-        return None, None
+) -> tuple[float, float]:
     nearest, _ = cosine.nearest(queries, NEAREST, torch.Generator().manual_seed(seed))
     counts = np.minimum(np.diff(adjacency.indptr)[queries], nearest.shape[1])
     counted = np.arange(nearest.shape[1]) < counts[:, None]
@@ -169,11 +169,7 @@ def _hop_rates(
     return float(one), float(two)
 
 
-def _chance_rates(
-    adjacency: scipy.sparse.csr_array, queries: Nodes, rng: np.random.Generator
-) -> tuple[float | None, float | None]:
-    if not len(queries):
-        return None, None
+def _chance_rates(adjacency: scipy.sparse.csr_array, queries: Nodes, rng: np.random.Generator) -> tuple[float, float]:
     n = adjacency.shape[0]
     one = np.diff(adjacency.indptr)[queries] / (n - 1)
     others = (queries[:, None] + rng.integers(1, n, (len(queries), 3 * NEAREST))) % n  # never the node itself

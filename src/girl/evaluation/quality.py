@@ -213,14 +213,14 @@ def _warnings(
             f"The rows lie almost on a line: the effective rank is {rank:.1f}, and there are {width} columns. Train "
             "longer or with a smaller learning rate, and check the features for a column with extreme values."
         )
-    share = f"{100 * duplicates:.0f} % of the {unit}s have the same row as another {unit}"
+    sentence = f"{100 * duplicates:.0f} % of the {unit}s have the same row as another {unit}"
     context = "neighbourhood" if unit == "node" else "structure"
     if duplicates > 0.5 and rank:
-        warnings.append(f"{share}: neither their features nor their {context} distinguish them.")
+        warnings.append(f"{sentence}: neither their features nor their {context} distinguish them.")
     collapsed = bool(warnings)
     if 0.01 < duplicates <= 0.5:
         warnings.append(
-            f"{share}. This is expected for {unit}s with the same features and the same {context}; "
+            f"{sentence}. This is expected for {unit}s with the same features and the same {context}; "
             "no model can distinguish them."
         )
     if rank and constant:

@@ -10,8 +10,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-#: With more threads than this torch's product, which splits the rows among them, overtakes scipy's on the CPU
-#: (results/bench/sparse.json).
+#: With more threads than this torch's product, which splits the rows among them, is used in place of scipy's.
 SCIPY_THREADS = 2
 
 #: Features are stored as CSR if fewer than this fraction of the entries are nonzero: products are then faster.
@@ -199,8 +198,8 @@ class SparseMatrix:
     def product(self, z: Tensor, transpose: bool = False) -> Tensor:
         """A z or Aᵀz, without gradients, by the fastest way (measured in results/bench/sparse.json).
 
-        scipy's product is the fastest on one or two threads. It reads Aᵀz from the rows of A: the rows of z are then
-        read once and in order, which is faster than from the rows of Aᵀ, and gives the same bits.
+        scipy's product is as fast as torch's on one thread, and it needs no transpose: it reads Aᵀz from the rows of A.
+        torch_geometric's products, and torch's own gradient, transpose or sort at every step.
         """
         z = z.detach().contiguous()
         known = not transpose or self.symmetric or self._transpose is not None

@@ -78,12 +78,12 @@ function ramp(column) {
   const bend = column.log ? (v) => Math.log1p(v) : (v) => v;
   const low = bend(column.low);
   const span = bend(column.high) - low || 1;
-  const share = (v) => Math.min(1, Math.max(0, (bend(v) - low) / span));
+  const fraction = (v) => Math.min(1, Math.max(0, (bend(v) - low) / span));
   const middle = column.log ? Math.expm1(low + span / 2) : (column.low + column.high) / 2;
-  return { colours, share, middle };
+  return { colours, fraction, middle };
 }
-function mix(colours, share) {
-  const at = share * (colours.length - 1);
+function mix(colours, fraction) {
+  const at = fraction * (colours.length - 1);
   const i = Math.min(Math.floor(at), colours.length - 2);
   const part = (colour, k) => parseInt(colour.slice(1 + 2 * k, 3 + 2 * k), 16);
   const channel = (k) => Math.round(part(colours[i], k) + (at - i) * (part(colours[i + 1], k) - part(colours[i], k)));
@@ -94,8 +94,8 @@ function lookOf(node) {
   if (column.kind === "category") return look(levelOf(column, node));
   const value = column.values[node];
   if (value === null) return look("missing");
-  const { colours, share } = ramp(column);
-  return { color: mix(colours, share(value)), symbol: "circle" };
+  const { colours, fraction } = ramp(column);
+  return { color: mix(colours, fraction(value)), symbol: "circle" };
 }
 
 // Drawing

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from girl.errors import InputError
+from girl.kernel.sparse import to_scipy
 from girl.tables.column_names import ENDS, simple_name
 from girl.tables.table import Table
 from girl.tables.table_files import TABLE_SUFFIXES, check_file, open_table, read_error
@@ -88,9 +89,7 @@ def feature_column(name: str, x: Tensor) -> pl.Series:
     """A feature matrix as one column: lists of nonzero entries if these are few, else rows of numbers."""
     if x.layout == torch.strided and int(x.count_nonzero()) >= _DENSITY * x.numel():
         return pl.Series(name, x.float().numpy())
-    csr = x.float().to_sparse_csr()
-    parts = (csr.values().numpy(), csr.col_indices().numpy(), csr.crow_indices().numpy())
-    matrix = scipy.sparse.csr_matrix(parts, shape=tuple(x.shape))
+    matrix = to_scipy(x.float().to_sparse_csr())
     matrix.eliminate_zeros()
     entries = pl.DataFrame({"index": matrix.indices.astype(np.int64), "value": matrix.data.astype(np.float64)})
     flat = entries["index"] if bool((matrix.data == 1).all()) else entries.to_struct("entries")

@@ -5,6 +5,7 @@ from girl.lab.tables.bench_sparse import findings, table_eigenvectors, table_pro
 CASE = {"graph": "g", "nodes": 1000, "entries": 9, "width": 16, "threads": 1}
 RESULT = {
     "statistic": "minimum of 3 repetitions",
+    "load": [1.0, 1.0, 1.0],
     "rows": [
         CASE | {"method": "scipy", "forward": 0.001, "backward": 0.002},
         CASE | {"method": "torch", "forward": 0.002, "backward": 0.0025},
@@ -22,4 +23,4 @@ def test_a_row_has_both_passes_of_every_method():
 
 def test_scipy_is_compared_with_the_fastest_other():
     assert "takes 1.50 to 1.50 times as long" in findings(RESULT)
-    assert "minimum of 3 repetitions; a processor, commit abc" in findings(RESULT)
+    assert "minimum of 3 repetitions, at a load of 1 processes; a processor, commit abc" in findings(RESULT)

@@ -44,6 +44,7 @@ def findings(result: dict[str, Any]) -> str:
         [
             f"The fastest of the others takes {ratios[0]:.2f} to {ratios[-1]:.2f} times as long as scipy, forward "
             f"and backward together; the median of {len(ratios)} cases is {ratios[len(ratios) // 2]:.2f}.",
-            f"Each number is the {result['statistic']}; {origin['processor']}, commit {origin['commit']}.",
+            f"Each number is the {result['statistic']}, at a load of {result['load'][0]:.0f} processes; "
+            f"{origin['processor']}, commit {origin['commit']}.",
         ]
     )
