@@ -21,6 +21,8 @@ from torch_geometric.utils import index_to_mask
 from girl.datasets.dataset import Masks, NodeDataset
 from girl.errors import InputError
 
+__all__ = ["PROTOCOLS", "Protocol", "Split", "available", "get"]
+
 #: Scores on random splits are means over this many, as is usual in the field.
 RANDOM_SPLITS = 20
 

@@ -4,61 +4,15 @@ import math
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
-from rich.console import Console
 
 from girl.errors import InputError
-from girl.graph.batch import Batch
-from girl.graph.graph import Graph
-from girl.graph.node_features import NodeFeatures
-from girl.methods.girl import GIRLMethod, GIRLSettings
-from girl.nn.encoder import EncoderSettings
 from girl.training.checkpoint import list_checkpoints, load_newest
-from girl.training.context import Context
-from girl.training.loop import DivergedError, fit
-from girl.training.state import TrainingState, TrainSettings
-
-
-def whole(n=150):
-    generator = torch.Generator().manual_seed(0)
-    x = (torch.rand(n, 30, generator=generator) < 0.2).float()
-    return Batch(
-        NodeFeatures.from_tensor(x.to_sparse_csr()),
-        Graph.from_edges(torch.randint(n, (2, 4 * n), generator=generator), n),
-    )
-
-
-def method(**extra):
-    torch.manual_seed(0)
-    return GIRLMethod(
-        30, EncoderSettings(conv="gcn", hidden=16, layers=2), GIRLSettings(rank=16, target_rank=8, rows=100, **extra)
-    )
-
-
-def train(folder=None, epochs=8, made=None, **settings):
-    made = made or method()
-    config = settings.pop("config", {})
-    context = Context(folder=folder, resume=settings.pop("resume", "auto"))
-    history = fit(made, whole(), TrainSettings(epochs=epochs, save_every=2, **settings), context, config)
-    return made, history
-
-
-def same(a, b):
-    return all(torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
-
-
-@pytest.mark.parametrize(("optimizer", "shrunk"), [("adamw", 0.9), ("adam", None)])
-def test_weights_that_the_loss_leaves_alone_are_drawn_to_zero(optimizer, shrunk):
-    """AdamW takes away a share of each; Adam, which scales the penalty's gradient, the same number from each."""
-    made = method()
-    before = made.encoder.convolution(0).linear.weight.detach().clone()
-    made.losses = lambda batch, generator: {"nothing": 0 * sum(p.sum() for p in made.parameters())}
-    train(made=made, epochs=1, lr=1e-3, weight_decay=100.0, optimizer=optimizer)
-    after = made.encoder.convolution(0).linear.weight
-    expected = before * shrunk if shrunk else before - 1e-3 * before.sign()
-    torch.testing.assert_close(after, expected, rtol=1e-3, atol=1e-5)
+from girl.training.loop import DivergedError
+from tests.helpers.training import same, small_method, train
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "adam"])
@@ -75,7 +29,7 @@ def test_resumed_equals_uninterrupted(tmp_path, schedule, clusters):
     settings = {"schedule": schedule, "clusters": clusters, "batch_size": 2}
     straight, expected = train(epochs=8, **settings)
     # A cosine's rate depends on the last epoch: the interruption must come from outside, not from fewer epochs.
-    made = method()
+    made = small_method()
     steps = iter(range(100))
     plain = made.losses
 
@@ -92,7 +46,7 @@ def test_resumed_equals_uninterrupted(tmp_path, schedule, clusters):
     assert history.epochs == expected.epochs
 
 
-def test_the_same_seed_gives_the_same_bits_and_another_does_not():
+def test_same_seed_same_bits():
     assert same(train()[0], train()[0])
     assert not same(train()[0], train(seed=1)[0])
 
@@ -100,17 +54,17 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not():
 def test_training_lowers_the_loss_and_moves_every_parameter():
     made, history = train(epochs=30)
     assert history.epochs[-1]["layer 2"] < history.epochs[0]["layer 2"]
-    assert all(not torch.equal(a, b) for a, b in zip(made.parameters(), method().parameters(), strict=True))
+    assert all(not torch.equal(a, b) for a, b in zip(made.parameters(), small_method().parameters(), strict=True))
     assert history.seconds > 0
 
 
 def test_no_epochs_leave_the_encoder_untrained():
     made, history = train(epochs=0)
-    assert same(made.encoder, method().encoder)
+    assert same(made.encoder, small_method().encoder)
     assert history.epochs == []
 
 
-def test_it_stops_when_nothing_moves(tmp_path):
+def test_training_stops_when_the_loss_does_not_fall(tmp_path):
     made, history = train(tmp_path, epochs=60, lr=1e-9, patience=5, tol=0.1)
     assert len(history.epochs) < 60
     assert "no improvement" in history.stopped
@@ -130,7 +84,7 @@ def test_a_damaged_checkpoint_falls_back_and_ends_in_the_same_bits(tmp_path):
 
 @pytest.mark.parametrize("value", [math.nan, 1e6])
 def test_divergence_stops_with_the_last_good_state(tmp_path, value):
-    made = method()
+    made = small_method()
     plain, calls = made.losses, iter(range(100))
 
     def losses(batch, generator):
@@ -145,41 +99,18 @@ def test_divergence_stops_with_the_last_good_state(tmp_path, value):
     assert load_newest(tmp_path / "checkpoints")[1]["epoch"] == 4
 
 
-def test_another_run_in_the_folder_is_not_overwritten(tmp_path):
+def test_a_folder_of_another_run_is_refused(tmp_path):
     train(tmp_path, config={"lr": 1})
     with pytest.raises(InputError, match=r"differs in lr.*--resume never"):
         train(tmp_path, config={"lr": 2})
     train(tmp_path, config={"lr": 2}, resume="never")
 
 
-def test_progress_is_plain_lines_without_a_terminal(capsys):
-    fit(
-        method(),
-        whole(),
-        TrainSettings(epochs=3),
-        Context(console=Console(file=sys.stdout, force_terminal=False, width=200)),
-    )
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("epoch 1/3")
-    assert lines[-1].startswith("epoch 3/3")
-    assert all(word in lines[0] for word in ("ρ̂ layer 2", "nodes/s", "s left"))
-
-
-def test_progress_is_a_bar_on_a_terminal(capsys):
-    fit(
-        method(),
-        whole(),
-        TrainSettings(epochs=3),
-        Context(console=Console(file=sys.stdout, force_terminal=True, width=200)),
-    )
-    assert "3/3" in capsys.readouterr().out
-
-
 CHILD = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from test_loop import train
+from tests.helpers.training import train
 from safetensors.torch import save_file
 made, _ = train(Path(sys.argv[1]), epochs=60)
 save_file(made.state_dict(), Path(sys.argv[1]) / "final.safetensors")
@@ -189,7 +120,7 @@ save_file(made.state_dict(), Path(sys.argv[1]) / "final.safetensors")
 def test_killed_at_any_moment_and_resumed_ends_in_the_same_bits(tmp_path):
     from safetensors.torch import load_file
 
-    here = str(__import__("pathlib").Path(__file__).parent)
+    here = str(Path(__file__).parents[2])
     command = [sys.executable, "-W", "ignore", "-c", CHILD, str(tmp_path), here]
     kills = 0
     for attempt in range(6):
@@ -215,56 +146,8 @@ def test_killed_at_any_moment_and_resumed_ends_in_the_same_bits(tmp_path):
     assert all(torch.equal(value, found[name]) for name, value in straight.state_dict().items())
 
 
-@pytest.mark.parametrize("wrong", [{"epochs": -1}, {"lr": 0.0}, {"schedule": "cosin"}, {"batch_size": 0}])
-def test_wrong_settings_are_named(wrong):
-    with pytest.raises(InputError, match=next(iter(wrong))):
-        TrainSettings(**wrong)
-
-
-@pytest.mark.parametrize("schedule", ["constant", "cosine"])
-def test_the_rate_rises_at_first(schedule):
-    made = method()
-    rates = []
-    plain = made.after_step
-    made.after_step = lambda share: (rates.append(trainer.optimizer.param_groups[0]["lr"]), plain(share))
-    trainer = TrainingState(made, TrainSettings(epochs=10, lr=0.5, warmup=4, schedule=schedule), Context())
-    made.prepare(whole(), torch.Generator().manual_seed(0))
-    for _ in range(10):
-        trainer.end_epoch(trainer.step(whole()))
-    assert rates[:5] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
-    assert rates[9] == pytest.approx(0.5 if schedule == "constant" else 0.25 * (1 + math.cos(math.pi * 5 / 6)))
-
-
-def test_a_limit_of_time_ends_training_after_an_epoch():
-    _, history = train(epochs=50, time_limit=1e-6)
-    assert len(history.epochs) == 1
-    assert history.stopped == "the time limit of 1e-06 s was reached"
-    _, history = train(epochs=1, time_limit=1e-6)
-    assert not history.stopped
-
-
-def test_schedules_are_run_through_within_the_time():
-    made, told = method(), []
-    trainer = TrainingState(
-        made, TrainSettings(epochs=1000, lr=0.5, warmup=100, schedule="cosine", time_limit=10), Context()
-    )
-    made.after_step = lambda share: told.append((share, trainer.optimizer.param_groups[0]["lr"]))
-    made.prepare(whole(), torch.Generator().manual_seed(0))
-    for seconds in (0.5, 1.0, 5.5, 10.0):
-        terms = trainer.step(whole())
-        trainer.history.seconds = seconds
-        trainer.end_epoch(terms)
-    trainer.step(whole())
-    assert [share for share, _ in told] == pytest.approx([0, 0.05, 0.1, 0.55, 1])
-    assert [rate for _, rate in told] == pytest.approx([0.5 / 101, 0.5 * 51 / 101, 0.5, 0.25, 0])
-    assert trainer.is_done
-    again = TrainingState(made, trainer.settings, Context())
-    again.restore(trainer.tensors(), trainer.numbers())
-    assert again.schedule_epoch == trainer.schedule_epoch
-
-
-def test_methods_are_told_of_steps_and_epochs():
-    made, told = method(), []
+def test_methods_are_called_after_every_step_and_epoch():
+    made, told = small_method(), []
     made.after_step = lambda share: told.append(share)
 
     def after_epoch(batches, generator):

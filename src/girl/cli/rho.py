@@ -43,17 +43,19 @@ def rho(
 
     samples, targets = read_matrix(x, x_columns), read_matrix(y, y_columns)
     try:
-        found = estimate_rho(samples, targets, random_state=seed)
+        result = estimate_rho(samples, targets, random_state=seed)
     except ValueError as error:
         raise InputError(str(error).replace("x:", f"{x}:", 1).replace("targets[0]:", f"{y}:", 1)) from error
-    spread = sum(found.std) / len(found.std)
+    std = sum(result.std) / len(result.std)
     if as_json:
-        value = {"rho": found.rho, "stderr": found.stderr, "spread": spread, "explained": found.explained_variance}
-        print(json.dumps({**value, "columns": found.columns, "rows": found.rows}))
+        value = {"rho": result.rho, "stderr": result.stderr, "std": std, "explained": result.explained_variance}
+        print(json.dumps({**value, "columns": result.columns, "rows": result.rows}))
         return
     table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_row("ρ(Y|X)", f"[bold]{found.rho:.4f} ± {found.stderr:.4f}[/bold]", "what x leaves open of y")
-    table.add_row("spread of Y", f"{spread:.4f}", "ρ if x said nothing")
-    table.add_row("explained", f"{found.explained_variance:.1%}", "of the variance of y")
-    table.add_row("rows", f"{found.rows:,}", "used" if found.rows == len(samples) else f"drawn from {len(samples):,}")
+    table.add_row(
+        "ρ(Y|X)", f"[bold]{result.rho:.4f} ± {result.stderr:.4f}[/bold]", "how much of y is not a function of x"
+    )
+    table.add_row("standard deviation of Y", f"{std:.4f}", "ρ if x says nothing about y")
+    table.add_row("explained", f"{result.explained_variance:.1%}", "of the variance of y")
+    table.add_row("rows", f"{result.rows:,}", "used" if result.rows == len(samples) else f"drawn from {len(samples):,}")
     console.print(table)

@@ -16,7 +16,15 @@ from girl.files import cache_root
 if TYPE_CHECKING:
     from girl.datasets.dataset import NodeDataset
 
-__all__ = ["DATASETS", "Entry", "describe", "fetch", "load", "names"]
+__all__ = ["DATASETS", "Entry", "NodeDataset", "describe", "fetch", "load", "names"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "NodeDataset":  # imported on first use: it needs torch, and `girl datasets` does not
+        from girl.datasets.dataset import NodeDataset
+
+        return NodeDataset
+    raise AttributeError(f"module 'girl.datasets' has no attribute {name!r}")
 
 
 def names() -> tuple[str, ...]:

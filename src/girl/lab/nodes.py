@@ -41,8 +41,9 @@ PROTOCOLS: dict[str, tuple[str, ...]] = {
 }
 
 #: GIRL and its baselines. "untrained" is the encoder of "girl" before its first step, "own" the same without any
-#: weights; "default untrained" and "paper untrained" are those of "default" and "paper".
-METHODS = (*BASELINES, "own", "untrained", "default untrained", "paper untrained", "paper", "default", "girl")
+#: weights; "default untrained" and "released-1024 untrained" are those of "default" and "released-1024".
+UNTRAINED = ("own", "untrained", "default untrained", "released-1024 untrained")
+METHODS = (*BASELINES, *UNTRAINED, "released-1024", "default", "girl")
 
 #: The datasets on which GIRL is compared with other methods.
 COMPARED = ("cora", "citeseer", "pubmed", "dblp", "photo", "texas", "actor", "usa-airports")
@@ -83,7 +84,7 @@ class Nodes(Comparison):
                 return Recipe()
             case "released-1024" | "released-1024 untrained":
                 return Recipe.load("released-1024")
-        return None
+        return dict.fromkeys(BASELINES)[method]
 
     def compute(self, cell: Cell) -> dict[str, Any]:
         """Train, and score on the dataset's protocols."""

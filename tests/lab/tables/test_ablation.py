@@ -76,6 +76,10 @@ def test_findings_count_gains_and_losses(cells):
         assert "in 20 of 80 encoders and below it in 60 (Cora 5 and 15 of 20, " in line
 
 
+def test_one_seed_is_too_few_for_findings(cells):
+    assert "too few for a standard error" in ablation.findings(Scores([c for c in cells if c["seed"] == 0]))
+
+
 @pytest.mark.parametrize("labels", ["paper", "low"])
 def test_a_panel_for_each_dataset(cells, labels, tmp_path):
     path = ablation.draw_ablation(Scores(cells), labels, tmp_path)

@@ -105,6 +105,8 @@ def findings(scores: Scores) -> str:
                 f"{protocol[0].upper()}{protocol[1:]}: by more than one standard error, GIRL is above its untrained "
                 f"encoder in {up} of {all_} encoders and below it in {down} ({each})."
             )
+    if not lines and scores.results:
+        return f"*One seed each: too few for a standard error. `{COMMAND}` computes more.*\n"
     return markdown_list(lines) if lines else not_computed(COMMAND)
 
 
