@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from girl.training.recipe import read_recipe
+from girl import Recipe
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,4 +21,4 @@ def test_the_recipes_of_the_training_page_are_recipes(tmp_path):
     for kind, text in found:
         path = tmp_path / f"recipe.{kind}"
         path.write_text(text, encoding="utf-8")
-        assert read_recipe(path).train.epochs == 40
+        assert Recipe.load(path).train.epochs == 40

@@ -125,7 +125,7 @@ def test_another_method_by_its_name(girl):
         (["--method", "bgrl", "--targets", "smooth"], "no setting is called 'targets'"),
         (["--method", "bgrl", "--set", "drop-features-1=2"], "drop_features_1: given 2"),
         (["--method", "bgrl", "--set", "hide"], "expected NAME=VALUE"),
-        (["--method", "bgrl", "--recipe", "paper"], "expected one of them only"),
+        (["--method", "bgrl", "--recipe", "paper"], "expected only one of them"),
         (["--method", "graphcl"], "expected a set of graphs"),
     ],
 )

@@ -61,7 +61,7 @@ def test_diagnose_reads_runs_without_labels_too(girl):
 def test_every_regulariser_is_a_command(girl, kind):
     done = girl("train", "texas", "--depth", "2", "--regularizer", kind, *SMALL)
     assert done.returncode == 0, done.stderr
-    assert f"{kind}, depth 2" in done.stdout
+    assert f"texas-{kind}-2" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_every_regulariser_is_a_command(girl, kind):
         (["train", "texas", "--depth", "0"], "depth: given 0"),
         (["train", "texsa"], "texas"),
         (["train", "texas", "--protocol", "public"], "public"),
-        (["diagnose", "nowhere"], "nowhere: holds no finished run"),
+        (["diagnose", "nowhere"], "nowhere: no finished run"),
         (["diagnose"], "RUNS"),
         (["evaluate", "runs/texas-kr-4"], "a run of `girl train`"),
     ],

@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 from girl import datasets, splits
 from girl.errors import InputError
 from girl.evaluation.diagnosis import diagnose_run
-from girl.nn.diagnosis import lost_shares
+from girl.nn.diagnosis import unexplained_fractions
 from girl.training.batch import make_batch
 from girl.training.context import Context
 from girl.training.recipe import Recipe
@@ -23,7 +23,9 @@ def test_a_run_is_measured_at_the_features_and_at_every_layer(tmp_path):
     run = pretrain(batch, RECIPE, Context(folder=tmp_path), config)
     diagnosis = diagnose_run(tmp_path, "val")
     nodes = splits.get("random-10-10-80").split(dataset, 1).val
-    assert diagnosis.layers[1:] == pytest.approx(lost_shares(run.method.by_layer(batch), dataset.data.y, nodes))
+    assert diagnosis.layers[1:] == pytest.approx(
+        unexplained_fractions(run.method.by_layer(batch), dataset.data.y, nodes)
+    )
     assert len(diagnosis.layers) == 3
     assert 0 < diagnosis.layers[0] < 1
     assert diagnosis.title.startswith("digits: GIRL")

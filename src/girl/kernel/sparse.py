@@ -10,9 +10,6 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-#: With more threads than this torch's product, which splits the rows among them, is used in place of scipy's.
-SCIPY_THREADS = 2
-
 #: Features are stored as CSR if fewer than this fraction of the entries are nonzero: products are then faster.
 MAX_DENSITY = 0.15
 
@@ -198,14 +195,14 @@ class SparseMatrix:
     def product(self, z: Tensor, transpose: bool = False) -> Tensor:
         """A z or Aᵀz, without gradients, by the fastest way (measured in results/bench/sparse.json).
 
-        scipy's product is as fast as torch's on one thread, and it needs no transpose: it reads Aᵀz from the rows of A.
-        torch_geometric's products, and torch's own gradient, transpose or sort at every step.
+        torch's CSR product is the fastest on two threads, and ties with scipy's on one. If the transpose is not stored,
+        scipy reads Aᵀz from the rows of A. torch_geometric's products, and torch's own gradient, are slower in the
+        backward pass: they transpose or sort at every step.
         """
         z = z.detach().contiguous()
-        known = not transpose or self.symmetric or self._transpose is not None
-        if z.device.type != "cpu" or (known and torch.get_num_threads() > SCIPY_THREADS):
-            return (self.transpose if transpose else self.tensor) @ z
-        return torch.from_numpy((self.scipy_transpose if transpose else self.as_scipy) @ z.numpy())
+        if transpose and z.device.type == "cpu" and not self.symmetric and self._transpose is None:
+            return torch.from_numpy(self.scipy_transpose @ z.numpy())
+        return (self.transpose if transpose else self.tensor) @ z
 
     def to(self, device: torch.device | str) -> SparseMatrix:
         transpose = None if self._transpose is None else self._transpose.to(device)
