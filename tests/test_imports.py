@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -67,6 +69,37 @@ def test_every_room_is_listed():
 def test_no_file_is_longer_than_400_lines():
     long = {str(p.relative_to(SOURCE)): n for p in SOURCE.rglob("*.py") if (n := len(p.read_text().splitlines())) > 400}
     assert not long
+
+
+def test_contributing_draws_the_import_graph():
+    graph: dict[str, set[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        room = room_of(path)
+        if room in ("__init__", "__main__"):
+            continue
+        rooms = {"base" if name in BASE | {"__version__"} else name for name in imports(path) | {room}}
+        room = "base" if room in BASE else room
+        graph.setdefault(room, set()).update(rooms - {room})
+
+    def reachable(room: str) -> set[str]:
+        return graph[room].union(*(reachable(other) for other in graph[room])) if graph[room] else set()
+
+    arrows = {
+        (room, other)
+        for room in graph
+        for other in graph[room]
+        if not any(other in reachable(between) for between in graph[room])
+    }
+    page = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^  (\w+) --> (\w+)$", page, flags=re.MULTILINE)) == arrows
+
+
+def test_the_walks_of_contributing_name_functions_that_exist():
+    page = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    names = re.findall(r"`(girl\.[\w.]+)`", page)
+    assert len(names) > 25
+    for name in names:
+        pkgutil.resolve_name(name)
 
 
 def test_every_module_has_a_test_of_its_own():

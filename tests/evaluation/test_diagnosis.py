@@ -24,7 +24,7 @@ def test_a_run_is_measured_at_the_features_and_at_every_layer(tmp_path):
     diagnosis = diagnose_run(tmp_path, "val")
     nodes = splits.get("random-10-10-80").split(dataset, 1).val
     assert diagnosis.layers[1:] == pytest.approx(
-        unexplained_fractions(run.method.by_layer(batch), dataset.data.y, nodes)
+        unexplained_fractions(run.method.iter_layers(batch), dataset.data.y, nodes)
     )
     assert len(diagnosis.layers) == 3
     assert 0 < diagnosis.layers[0] < 1
