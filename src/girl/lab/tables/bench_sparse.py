@@ -42,7 +42,7 @@ def findings(result: dict[str, Any]) -> str:
     origin = result["provenance"]
     return markdown_list(
         [
-            f"girl uses torch's CSR product with a stored transpose. The fastest of the others takes {ratios[0]:.2f} to "
+            f"girl uses torch's CSR product with a stored transpose. The fastest other takes {ratios[0]:.2f} to "
             f"{ratios[-1]:.2f} times as long, forward and backward together; the median of {len(ratios)} cases is "
             f"{ratios[len(ratios) // 2]:.2f}.",
             f"Each number is the {result['statistic']}, at a load of {result['load'][0]:.0f} processes; "
