@@ -22,6 +22,34 @@ hypothesis.settings.register_profile("girl", deadline=None)
 hypothesis.settings.load_profile("girl")
 
 
+#: Fixtures whose tests read real datasets, run whole commands or pages.
+SLOW_FIXTURES = {"mirror", "girl", "snippet"}
+
+#: Folders and files whose tests train for real, start processes or damage files.
+MARKED = {
+    "faults": "faults",
+    "benchmarks": "slow",
+    "training/test_memory.py": "slow",
+    "training/test_torchrun.py": "processes",
+    "training/test_distributed.py": "processes",
+    "kernel/test_distributed.py": "processes",
+    "api": "slow",
+    "lab": "slow",
+    "cli": "slow",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they use, so that `make check` can leave out what takes long."""
+    tests = Path(__file__).parent
+    for item in items:
+        if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+        for part, marker in MARKED.items():
+            if item.path.is_relative_to(tests / part):
+                item.add_marker(marker)
+
+
 @pytest.fixture(scope="session")
 def mirror() -> Path:
     """Raw files of the named datasets: GIRL_MIRROR, else ../shared/data beside the checkout."""

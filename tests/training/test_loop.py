@@ -117,6 +117,7 @@ save_file(made.state_dict(), Path(sys.argv[1]) / "final.safetensors")
 """
 
 
+@pytest.mark.faults
 def test_killed_at_any_moment_and_resumed_ends_in_the_same_bits(tmp_path):
     from safetensors.torch import load_file
 
