@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import girl
-from girl.api.embed import PART, WHOLE, recipe_for
+from girl.api.embed import MAX_FULL_BATCH, PART_NODES, recipe_for
 from girl.api.report import report as report_run
 from girl.errors import InputError
 from girl.tables import InputSettings, read_embeddings
@@ -155,10 +155,10 @@ def test_another_graph_in_the_folder_is_refused(files):
 
 
 def test_large_graphs_are_trained_in_parts():
-    assert recipe_for(WHOLE).train.clusters == 0
+    assert recipe_for(MAX_FULL_BATCH).train.clusters == 0
     large = recipe_for(1_000_000)
-    assert large.train.clusters == 1_000_000 // PART
-    assert large.train.epochs < recipe_for(WHOLE).train.epochs
+    assert large.train.clusters == 1_000_000 // PART_NODES
+    assert large.train.epochs < recipe_for(MAX_FULL_BATCH).train.epochs
     assert large.encoder.normalize == "none"
 
 

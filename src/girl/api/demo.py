@@ -1,4 +1,4 @@
-"""The demo: GIRL on handwritten digits as a nearest-neighbour graph, from images to embeddings and a picture."""
+"""The demo: GIRL on a nearest-neighbour graph of handwritten digits, from images to embeddings and a report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RECIPE = Recipe().with_values({"hidden": 32, "epochs": 40})
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo made."""
+    """Scores and files of the demo."""
 
     rows: list[Row]
     embeddings: Path
@@ -41,24 +41,22 @@ class Demo:
 
 @one_thread()
 def run_demo(out: Path, console: Console) -> Demo:
-    """Train on the digits graph, probe raw, untrained and trained representations, and draw them.
-
-    Everything here is small enough for one thread.
+    """Embed the graph of digits, probe raw, untrained and trained embeddings, and draw them. One thread is enough.
 
     Writes the run, ``embeddings.npy``, ``scores.json``, ``digits.png`` (and .svg) and ``report.html`` to ``out``.
     """
     dataset = datasets.load("digits")
-    whole = make_batch(dataset.data, RECIPE.encoder)
+    batch = make_batch(dataset.data, RECIPE.encoder)
     edges = dataset.data.edge_index.shape[1]
     console.print(
-        f"digits: {whole.num_nodes:,} images, each joined to its ten nearest ({edges:,} edges)", highlight=False
+        f"digits: {batch.num_nodes:,} images, each joined to its ten nearest ({edges:,} edges)", highlight=False
     )
     config = {"dataset": "digits", "protocol": PROTOCOL, "split": 0}
-    # Anew each time: seconds of training are not worth a refusal of what an older version left.
-    run = pretrain(whole, RECIPE, Context(folder=out, resume="never", console=console), config)
+    # Always from the start: training takes seconds, and a run of an older version could not be resumed.
+    run = pretrain(batch, RECIPE, Context(folder=out, resume="never", console=console), config)
     assert run.vectors is not None
-    plain = embed_untrained(whole, RECIPE)
-    maps = {"raw pixels": raw(dataset.data), "untrained encoder": plain, "GIRL": run.vectors}
+    untrained = embed_untrained(batch, RECIPE)
+    maps = {"raw pixels": raw(dataset.data), "untrained encoder": untrained, "GIRL": run.vectors}
     rule = splits.get(PROTOCOL)
     rows = [score_splits(name, h, dataset, rule, range(SPLITS)) for name, h in maps.items()]
     write_json(out / "scores.json", {"dataset": "digits", "rows": [row.to_dict() for row in rows]})

@@ -42,17 +42,17 @@ from girl.training.context import Context, Resume, open_context
 from girl.training.recipe import Recipe
 from girl.training.run import Run, load_run, pretrain, save_run
 
-#: Width of the encoder for a user's graph: half a kilobyte for each node. The recipes of the tables are wider.
+#: Width of the encoder for a user's graph: half a kilobyte for each node. The tuned recipes are wider.
 HIDDEN = 128
-#: Nodes of a METIS part of a large graph, and the steps that training takes at most.
-PART, STEPS = 20_000, 200
-#: Graphs with more nodes than this are trained in METIS parts: one pass is then many steps, at the price of one.
-WHOLE = 100_000
+#: Nodes of a METIS part of a large graph, and the maximum number of training steps.
+PART_NODES, MAX_STEPS = 20_000, 200
+#: Larger graphs are trained in METIS parts: an epoch then has many steps at the cost of one.
+MAX_FULL_BATCH = 100_000
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """Embeddings of a graph's nodes, or of the graphs of a set, and all that they came from."""
+    """Embeddings of a graph's nodes, or of the graphs of a set, with the graph and the run."""
 
     graph: UserGraph
     vectors: NDArray[np.floating[Any]]
@@ -64,7 +64,7 @@ class Embedded:
 
     @property
     def ids(self) -> pl.Series:
-        """The nodes, or the graphs of a set, as they were given."""
+        """The ids of the nodes, or of the graphs of a set, as given."""
         return self.graph.ids
 
     def table(self) -> pl.DataFrame:
@@ -75,9 +75,9 @@ class Embedded:
 def recipe_for(nodes: int) -> Recipe:
     """The default recipe for a user's graph of this size."""
     values: dict[str, Any] = {"hidden": HIDDEN, "normalize": "none"}  # scales were set when columns were encoded
-    if nodes > WHOLE:
-        clusters = round(nodes / PART)
-        values |= {"clusters": clusters, "epochs": max(1, min(20, STEPS // clusters)), "save_every": 1}
+    if nodes > MAX_FULL_BATCH:
+        clusters = round(nodes / PART_NODES)
+        values |= {"clusters": clusters, "epochs": max(1, min(20, MAX_STEPS // clusters)), "save_every": 1}
     if nodes > LARGE:
         values |= {"target_rank": 64}
     return Recipe().with_values(values)
@@ -195,7 +195,7 @@ def _read(
     nodes: Source | Sequence[Source] | None,
     graphs: Source | None,
     settings: InputSettings,
-    known: Run | None,
+    earlier: Run | None,
 ) -> UserGraph:
     several = settings.graph is not None or (isinstance(edges, Path | str) and Path(edges).is_dir())
     if graphs is not None and not several:
@@ -204,56 +204,54 @@ def _read(
             "by --graph, or give a folder of graphs"
         )
     encoder = None
-    if known is not None:
-        settings = replace(settings, directed=known.config["input"]["directed"])
-        saved = known.config["input"]["encoding"]
-        encoder = None if saved is None else TableEncoder.from_dict(saved)
-        trained, asked = (
-            "a set of graphs" if one else "one graph" for one in (known.config["input"].get("graphs", False), several)
-        )
-        if trained != asked:
-            raise InputError(f"model: it was trained on {trained}, given {asked}, expected the same; train on this one")
+    if earlier is not None:
+        inputs = earlier.config["input"]
+        settings = replace(settings, directed=inputs["directed"])
+        encoder = None if inputs["encoding"] is None else TableEncoder.from_dict(inputs["encoding"])
+        if inputs.get("graphs", False) != several:
+            kinds = ("a set of graphs", "one graph")
+            trained, given = kinds[::-1] if several else kinds
+            raise InputError(f"model: it was trained on {trained}, given {given}, expected the same; train on this one")
     if several:
         return read_graph_set(edges, nodes, graphs, settings, encoder)
     return read_graph(edges, nodes, settings, encoder)
 
 
 def with_structure(
-    graph: UserGraph, structure: Structure, known: StructureEncoding | None = None, *, replay: bool = False
+    graph: UserGraph, structure: Structure, earlier: StructureEncoding | None = None, *, replay: bool = False
 ) -> tuple[UserGraph, StructureEncoding | None]:
-    """The graph with the columns that its structure gives, and how they were made.
+    """Append the columns that are computed from the graph itself; also return their encoding.
 
     Args:
-        graph: what was read.
+        graph: the user's graph.
         structure: which columns.
-        known: how they were made of the graph that a model was trained on.
-        replay: whether they are to be made as ``known`` says: none, if that is None.
+        earlier: the encoding of the graph that a model was trained on; None if it had no such columns.
+        replay: whether to repeat ``earlier`` in place of ``structure``.
     """
     data, n = graph.data, graph.data.num_nodes
-    of = data.graph if graph.is_set else None
+    graph_id = data.graph if graph.is_set else None
     if replay:
-        made = known
-        if made is None:
+        if earlier is None:
             return graph, None
-        columns = made.apply(data.edge_index, n, graph.directed, graph_id=of)
+        encoding, columns = earlier, earlier.apply(data.edge_index, n, graph.directed, graph_id=graph_id)
     else:
-        usual: Structure = "roles" if graph.is_set else "both"
-        wanted = (usual if data.x is None else "none") if structure == "auto" else structure
-        if wanted == "none":
+        if structure == "auto":
+            structure = "none" if data.x is not None else "roles" if graph.is_set else "both"
+        if structure == "none":
             if data.x is None:
-                which = "roles" if graph.is_set else "roles, positions or both"
-                raise InputError(f"structure: given none for a graph without features, expected {which}")
+                expected = "roles" if graph.is_set else "roles, positions or both"
+                raise InputError(f"structure: given none for a graph without features, expected {expected}")
             return graph, None
-        made, columns, _ = StructureEncoding.fit(
-            wanted, data.edge_index, n, graph.directed, data.edge_weight, graph_id=of
+        encoding, columns, _ = StructureEncoding.fit(
+            structure, data.edge_index, n, graph.directed, data.edge_weight, graph_id=graph_id
         )
-    counts = graph.counts | {"columns from the graph itself": columns.shape[1]}
     data = copy(data)
-    data.x = _beside(data.x, columns)
-    return replace(graph, data=data, counts=counts), made
+    data.x = _append_columns(data.x, columns)
+    counts = graph.counts | {"columns from the graph itself": columns.shape[1]}
+    return replace(graph, data=data, counts=counts), encoding
 
 
-def _beside(x: Tensor | None, columns: NDArray[np.float32]) -> Tensor:
+def _append_columns(x: Tensor | None, columns: NDArray[np.float32]) -> Tensor:
     if x is None:
         return torch.from_numpy(columns)
     if x.layout == torch.strided:

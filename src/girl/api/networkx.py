@@ -40,11 +40,11 @@ def from_networkx(
         raise InputError("graph: given no nodes, expected at least one")
     settings = InputSettings.of({"directed": graph.is_directed()} if settings is None else settings)
     encoder = None if like is None else like.encoding["columns"]
-    known = None if like is None else like.encoding["structure"]
-    read = read_graph(networkx_tables(graph), None, settings, encoder)
-    found, made = with_structure(read, structure, known, replay=like is not None)
-    data: Data = found.data
-    data.encoding = {"columns": found.encoder, "structure": made}
+    earlier = None if like is None else like.encoding["structure"]
+    user_graph = read_graph(networkx_tables(graph), None, settings, encoder)
+    user_graph, encoding = with_structure(user_graph, structure, earlier, replay=like is not None)
+    data: Data = user_graph.data
+    data.encoding = {"columns": user_graph.encoder, "structure": encoding}
     return data
 
 

@@ -160,28 +160,29 @@ class SupervisedMethod(Method):
             terms["KR"] = self.regularizer(y, mask, generator=generator)
         return terms
 
-    def memory(self, whole: Batch, nodes: int) -> MemoryEstimate:
+    def memory(self, data: Batch, batch_nodes: int) -> MemoryEstimate:
         """Layers with dropout masks, a kernel for each, and two layers of all nodes when they are scored."""
         s = self.model.settings
-        step = layer_bytes(s.encoder, whole, nodes) + batch_bytes(whole, nodes) + FLOAT * s.depth * s.hidden * nodes
+        step = layer_bytes(s.encoder, data, batch_nodes) + batch_bytes(data, batch_nodes)
+        step += FLOAT * s.depth * s.hidden * batch_nodes
         if self.regularizer is not None:
-            step += s.depth * kernel_bytes(nodes, self.regularizer.loss.rank)
-        scored = whole if self.validation is None else self.validation[0]
+            step += s.depth * kernel_bytes(batch_nodes, self.regularizer.loss.rank)
+        scored = data if self.validation is None else self.validation[0]
         return MemoryEstimate(step=step, embed=FLOAT * scored.num_nodes * (self.labels.classes + 3 * s.hidden))
 
-    def score(self, whole: Batch) -> float | None:
+    def score(self, data: Batch) -> float | None:
         """The score on the validation nodes; None if there are none."""
-        data, labels = self.validation or (whole, self.labels)
+        data, labels = self.validation or (data, self.labels)
         return labels.score(self.embed(data), labels.val) if len(labels.val) else None
 
-    def observe(self, whole: Batch, epoch: int) -> dict[str, float]:
+    def observe(self, data: Batch, epoch: int) -> dict[str, float]:
         """The share of the validation labels that each layer does not explain, every ``watch`` epochs."""
         if not self.watch or (epoch % self.watch and epoch != 1):
             return {}
-        data, labels = self.validation or (whole, self.labels)
+        data, labels = self.validation or (data, self.labels)
         shares = unexplained_fractions(self.model.iter_layers(data.x, data.graph), labels.y, labels.val)
         return {f"layer {index}": share for index, share in enumerate(shares, 1)}
 
-    def embed(self, whole: Batch) -> Tensor:
+    def embed(self, data: Batch) -> Tensor:
         """Logits of all nodes (n × classes)."""
-        return self.model.predict(whole.x, whole.graph)
+        return self.model.predict(data.x, data.graph)
