@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Self, TypeAlias
@@ -23,7 +24,7 @@ MAX_LEVELS, MAX_ENTRIES, HASH_WIDTH = 100, 100_000, 4096
 
 
 @dataclass(frozen=True)
-class ColumnEncoder:
+class ColumnEncoder(ABC):
     """A fitted encoder of one column. The class method ``fit`` returns None if the column has no information."""
 
     kind: ClassVar[str]
@@ -33,13 +34,13 @@ class ColumnEncoder:
     """Whether values were missing when it was fitted, so that one more feature marks missing values."""
 
     @property
+    @abstractmethod
     def feature_names(self) -> list[str]:
         """Names of the k features, without the one that marks missing values."""
-        raise NotImplementedError
 
+    @abstractmethod
     def transform(self, column: pl.Series) -> tuple[Block, NDArray[np.bool_]]:
         """The features (n × k), and which of the n values are missing."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
