@@ -18,6 +18,7 @@ PINNED = {
     "random-10-10-80": "4cc5f01db039fe20",
     "random-60-20-20": "ea4cd5683059a40b",
     "geom-gcn": "2dc2710060ee0314",
+    "official": "2dc2710060ee0314",
     "ogb": "a6324ddec8fc4e1d",
     "10-fold": "91cfd0fff9907c53",
 }
@@ -93,7 +94,7 @@ def test_splits_never_change(name):
         masks = part == 0, part == 1, part == 2
         one_test_set = masks[0][:, :1], masks[1][:, :1], masks[2][:, 0]
         y = (i * i // 7 % 4).masked_fill(i % 5 == 3, -1)
-        fixed = {"public": masks, "geom-gcn": masks, "ogb": one_test_set}
+        fixed = {"public": masks, "geom-gcn": masks, "official": masks, "ogb": one_test_set}
         data = NodeDataset("nodes", Data(y=y, num_nodes=200), 4, fixed=fixed)
     assert digest(get(name), data) == PINNED[name]
 
@@ -126,6 +127,17 @@ def test_fixed_splits_are_columns_and_wrap_around():
     assert len(train) == 3
     assert torch.equal(train[1], torch.nonzero(data.fixed["geom-gcn"][0][:, 1]).flatten())
     assert torch.equal(protocol.split(data, 4).train, train[1])
+
+
+def test_official_splits_are_those_of_the_data():
+    data = dataset(100, columns=10)
+    masks = data.fixed["public"]
+    official = NodeDataset("toy", data.data, 4, fixed={"official": masks}, protocols=("official",))
+    assert available(official) == ["official", "random-10-10-80", "random-60-20-20"]
+    assert get("official").count(official) == 10
+    for index, split in enumerate(get("official").splits(official)):
+        parts = [torch.nonzero(mask[:, index] & labelled(data)).flatten() for mask in masks]
+        assert all(torch.equal(a, b) for a, b in zip((split.train, split.val, split.test), parts, strict=True))
 
 
 def test_one_test_set_serves_many_training_sets():

@@ -172,7 +172,16 @@ class Folds(Protocol):
         return ~(val | test), val, test
 
 
-_ALL = (Fixed("public"), Full(), Random(10, 10, 80), Random(60, 20, 20), Fixed("geom-gcn"), Fixed("ogb"), Folds())
+_ALL = (
+    Fixed("public"),
+    Full(),
+    Random(10, 10, 80),
+    Random(60, 20, 20),
+    Fixed("geom-gcn"),
+    Fixed("official"),
+    Fixed("ogb"),
+    Folds(),
+)
 
 #: All protocols by name.
 PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _ALL}

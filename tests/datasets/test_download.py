@@ -83,3 +83,23 @@ def test_an_archive_of_ogb_is_unpacked_in_its_folder(tmp_path, respond):
     download.download(find("ogbn-arxiv"), tmp_path)
     files = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()]
     assert files == ["ogbn_arxiv/raw/edge.csv.gz"]
+
+
+def test_a_file_without_a_class_comes_from_its_authors(tmp_path, monkeypatch, respond):
+    respond(b"data")
+    open_url, asked = urllib.request.urlopen, []
+    monkeypatch.setattr(urllib.request, "urlopen", lambda url, **more: asked.append(url) or open_url(url, **more))
+    download.download(find("squirrel-filtered"), tmp_path)
+    assert asked == ["https://github.com/yandex-research/heterophilous-graphs/raw/main/data/squirrel_filtered.npz"]
+    assert (tmp_path / "squirrel_filtered/raw/squirrel_filtered.npz").read_bytes() == b"data"
+
+
+def test_amherst41_is_downloaded_by_its_class_to_its_folder(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "torch_geometric.datasets.linkx_dataset.download_url", lambda *given, **more: asked.append((*given, more))
+    )
+    download.download(find("amherst41"), tmp_path)
+    ((url, folder, more),) = asked
+    assert url.endswith("/facebook100/Amherst41.mat")
+    assert (folder, more) == (str(tmp_path / "amherst41/raw"), {"filename": "data.mat"})

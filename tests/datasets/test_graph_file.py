@@ -13,10 +13,11 @@ from girl.errors import DamagedError
 def example(sparse: bool, graphs: bool) -> NodeDataset:
     x = torch.eye(6)
     data = Data(x=x.to_sparse_csr() if sparse else x, edge_index=torch.tensor([[0, 5], [5, 0]]), y=torch.arange(6) % 2)
+    data.column_group = torch.arange(6) // 2
     if graphs:
         data.graph, data.y = torch.tensor([0, 0, 0, 1, 1, 1]), torch.tensor([0, 1])
     masks = tuple((torch.arange(len(data.y)) % 3 == part).view(-1, 1) for part in range(3))
-    return NodeDataset("toy", data, 2, False, True, {"public": masks}, ("public", "full"), True)
+    return NodeDataset("toy", data, 2, False, True, {"public": masks}, ("public", "full"), True, "AUC")
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -30,7 +31,7 @@ def test_a_saved_dataset_is_loaded_unchanged(tmp_path, sparse, graphs):
         assert (loaded.data[key].dtype, loaded.data[key].layout) == (tensor.dtype, tensor.layout)
         assert torch.equal(loaded.data[key].to_dense(), tensor.to_dense())
     assert all(torch.equal(a, b) for a, b in zip(loaded.fixed["public"], saved.fixed["public"], strict=True))
-    fields = ("name", "classes", "multilabel", "inductive", "protocols", "stand_in", "graphs")
+    fields = ("name", "classes", "multilabel", "inductive", "protocols", "stand_in", "metric", "graphs")
     assert all(getattr(loaded, field) == getattr(saved, field) for field in fields)
 
 

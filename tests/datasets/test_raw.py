@@ -48,7 +48,8 @@ def test_text_that_is_not_the_file_is_named_in_one_line(file, text, copy, tmp_pa
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # numpy leaves a damaged archive open
 @pytest.mark.parametrize(
-    ("name", "file"), [("dblp", "dblp.npz"), ("cora", "ind.cora.allx"), ("cora", "ind.cora.graph")]
+    ("name", "file"),
+    [("dblp", "dblp.npz"), ("cora", "ind.cora.allx"), ("cora", "ind.cora.graph"), ("minesweeper", "minesweeper.npz")],
 )
 def test_a_file_that_was_cut_short_is_named(name, file, copy, tmp_path):
     path = copy(name) / file
@@ -81,3 +82,4 @@ def test_protocols_without_their_files_are_not_offered():
     entry = find("cora")
     assert offered_protocols(entry, {}) == ("full", "random-10-10-80", "random-60-20-20")
     assert offered_protocols(entry, dict.fromkeys(("public", "geom-gcn"))) == entry.protocols
+    assert offered_protocols(find("minesweeper"), {}) == ()

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import shutil
 
+import numpy as np
 import pytest
 import torch
 from torch_geometric.datasets import Actor, Airports, TUDataset, WebKB
 
 from girl import datasets
+from girl.datasets import readers
 from girl.datasets.registry import find
 
 
@@ -48,6 +50,23 @@ def test_a_set_of_graphs_is_the_disjoint_union_of_those_of_the_class(mirror, cac
         assert torch.equal(x[nodes], theirs[index].x)
         assert torch.equal(edges, theirs[index].edge_index)
         assert int(union.y[index]) == int(theirs[index].y)
+
+
+@pytest.mark.parametrize(("name", "groups"), [("minesweeper", [0, 0, 0]), ("squirrel-filtered", None)])
+def test_official_splits_come_with_the_graph_and_minesweeper_is_one_category(name, groups, tmp_path):
+    masks = {f"{part}_masks": np.eye(3, 5, k=k, dtype=bool) for k, part in enumerate(("train", "val", "test"))}
+    (tmp_path / find(name).folder).mkdir(parents=True)
+    np.savez(
+        tmp_path / find(name).folder / find(name).files[0],
+        node_features=np.eye(5, 3, dtype=np.float32),
+        node_labels=np.arange(5) % 2,
+        edges=np.array([[0, 1], [1, 2]]),
+        **masks,
+    )
+    data, fixed = readers.read(find(name), tmp_path)
+    assert list(fixed) == ["official"]
+    assert [mask[:, 2].nonzero().item() for mask in fixed["official"]] == [2, 3, 4]
+    assert (data.column_group.tolist() if "column_group" in data else None) == groups
 
 
 def test_nothing_is_written_beside_the_raw_files(mirror, cache):

@@ -7,7 +7,9 @@ from girl.datasets.registry import DATASETS, find
 from girl.errors import InputError
 
 
-@pytest.mark.parametrize("name", ["CORA", "ogbn_arxiv", "OGBN-Products", "USA_Airports", "wiki-cs"])
+@pytest.mark.parametrize(
+    "name", ["CORA", "ogbn_arxiv", "OGBN-Products", "USA_Airports", "wiki-cs", "squirrel_filtered"]
+)
 def test_case_dashes_and_underscores_of_a_name_do_not_matter(name):
     assert datasets.describe(name) is find(name)
     assert find(name).name in DATASETS
@@ -29,3 +31,8 @@ def test_every_dataset_has_protocols_and_all_but_the_digits_have_files():
         assert entry.protocols
         assert bool(entry.files) == bool(entry.folder) == (entry.name != "digits")
         assert bool(entry.splits_files) == bool(entry.splits_folder)
+
+
+def test_minesweeper_alone_is_scored_by_auc():
+    assert [entry.name for entry in DATASETS.values() if entry.metric != "accuracy"] == ["minesweeper"]
+    assert all(entry.classes == 2 and not entry.multilabel for entry in DATASETS.values() if entry.metric == "AUC")

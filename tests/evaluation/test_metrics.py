@@ -5,7 +5,7 @@ import torch
 from sklearn.metrics import f1_score
 
 from girl.errors import InputError
-from girl.evaluation.metrics import accuracy, compare, micro_f1, summarize
+from girl.evaluation.metrics import accuracy, compare, micro_f1, roc_auc, summarize
 
 
 def test_accuracy_is_the_fraction_of_correct_predictions():
@@ -22,6 +22,15 @@ def test_micro_f1_without_positive_labels():
     none, one = torch.zeros(3, 2), torch.tensor([[1, 0], [0, 0], [0, 0]])
     assert micro_f1(none, none) == 1
     assert micro_f1(one, none) == 0
+
+
+def test_auc_is_the_fraction_of_pairs_in_the_right_order():
+    generator = torch.Generator().manual_seed(0)
+    y = torch.randint(0, 2, (60,), generator=generator)
+    scores = (torch.randn(60, generator=generator) + y).mul(4).round()  # rounded: some are equal
+    gap = scores[y == 1].unsqueeze(1) - scores[y == 0]
+    assert roc_auc(scores, y) == pytest.approx(float((gap > 0).double().mean() + (gap == 0).double().mean() / 2))
+    assert roc_auc(-scores, y) == pytest.approx(1 - roc_auc(scores, y))
 
 
 def test_a_summary_prints_as_in_tables():

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 
 from girl.errors import InputError
+from girl.evaluation.logistic import logistic_path
 from girl.evaluation.probe import C_GRID, probe, smoothed_argmax
 from girl.kernel import sparse
 from girl.splits import Split
@@ -39,6 +41,57 @@ def test_multilabel_data_is_scored_by_micro_f1(kind, blobs):
     score = probe(h, labels.float(), SPLIT, kind, multilabel=True)
     assert score.metric == "micro-F1"
     assert score.test > 0.95
+
+
+def rare_class(shift: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Every tenth node is of class 1; its first column is larger by ``shift``."""
+    y = (NODES % 10 == 0).long()
+    h = torch.randn(N, 3, generator=torch.Generator().manual_seed(0))
+    h[:, 0] += shift * y
+    return h, y
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "svm"])
+def test_auc_is_high_if_a_rare_class_ranks_above_the_other(kind):
+    h, y = rare_class(shift=1.5)
+    score = probe(h, y, SPLIT, kind, metric="AUC")
+    assert score.metric == "AUC"
+    assert min(score.val, score.test) > 0.7
+    assert probe(h, y, SPLIT, kind).metric == "accuracy"
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "svm"])
+def test_auc_of_labels_without_a_relation_to_the_rows_is_about_one_half(kind):
+    h, _ = rare_class(shift=0)
+    y = torch.randint(0, 2, (N,), generator=torch.Generator().manual_seed(1))
+    assert abs(probe(h, y, SPLIT, kind, metric="AUC").test - 0.5) < 0.2
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "svm"])
+def test_auc_is_the_same_for_other_class_numbers(kind):
+    h, y = rare_class(shift=1.5)
+    one, other = (probe(h, labels, SPLIT, kind, metric="AUC") for labels in (y, 3 * y + 2))
+    assert (one.val, one.test, one.strength) == (other.val, other.test, other.strength)
+
+
+def test_auc_of_the_linear_probe_is_that_of_the_difference_of_logits():
+    h, y = rare_class(shift=1.5)
+    score = probe(h, y, SPLIT, metric="AUC")
+    (model,) = (m for m in logistic_path(h[SPLIT.train], y[SPLIT.train], C_GRID) if m.c == score.strength)
+    for nodes, expected in ((SPLIT.val, score.val), (SPLIT.test, score.test)):
+        logits = model(h[nodes])
+        assert expected == pytest.approx(roc_auc_score(y[nodes], logits[:, 1] - logits[:, 0]))
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "svm"])
+def test_auc_needs_two_classes_in_every_part(kind, blobs):
+    h, y = blobs(N, 5, classes=4)
+    with pytest.raises(InputError, match="metric: given 'AUC' for 4 classes, expected two; .* 'accuracy'"):
+        probe(h, y, SPLIT, kind, metric="AUC")
+    for name in ("train", "val", "test"):
+        one_class = (y % 2).index_fill(0, getattr(SPLIT, name), 1)
+        with pytest.raises(InputError, match=f"split: given {name} nodes of one class only, expected both"):
+            probe(h, one_class, SPLIT, kind, metric="AUC")
 
 
 def test_only_the_mlp_learns_xor():
@@ -136,6 +189,8 @@ def test_the_grid_of_c_has_half_decades():
         ({"y": torch.zeros(N).long()}, "same label"),
         ({"y": torch.full((N,), -1)}, "without a label"),
         ({"y": (NODES % 2).float().where(NODES < N - 1, torch.nan)}, "test nodes without a label"),
+        ({"metric": "F1"}, "metric: given 'F1', expected 'accuracy' or 'AUC'"),
+        ({"metric": "AUC", "multilabel": True, "y": torch.eye(2).repeat(N // 2, 1)}, "'AUC' with several labels"),
         ({"kind": "forest"}, "'linear', 'mlp' or 'svm'"),
         ({"split": Split(NODES[:5], NODES[:0], NODES[5:])}, "no val nodes"),
         ({"split": Split(NODES[:5], NODES[5:6], NODES + 1)}, "expected 0 to 299"),

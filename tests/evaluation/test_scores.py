@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from girl import splits
+from girl import datasets, splits
 from girl.datasets.dataset import NodeDataset
 from girl.errors import InputError
 from girl.evaluation.neighborhood import BAG, GIRL, UNTRAINED
@@ -46,6 +46,23 @@ def test_a_row_has_the_score_of_each_split(dataset):
     assert [(score.val, score.test) for score in row.scores] == [(score.val, score.test) for score in alone]
     assert row.test.mean == pytest.approx(sum(score.test for score in alone) / 2)
     assert row.to_dict()["test"] == [score.test for score in alone]
+
+
+@pytest.mark.parametrize("kind", ["linear", "mlp", "svm"])
+def test_the_metric_is_that_of_the_dataset(kind, dataset):
+    rule, x, y = splits.get(PROTOCOL), dataset.data.x, dataset.data.y
+    row = score_splits("raw", x, replace(dataset, metric="AUC"), rule, [1], kind)
+    alone = probe(x, y, rule.split(dataset, 1), kind, metric="AUC", seed=1)
+    assert (row.metric, row.to_dict()["metric"]) == ("AUC", "AUC")
+    assert (row.scores[0].val, row.scores[0].test) == (alone.val, alone.test)
+    assert score_splits("raw", x, dataset, rule, [1], kind).metric == "accuracy"
+
+
+def test_minesweeper_is_scored_by_auc_and_its_features_alone_say_little(mirror, cache):
+    minesweeper = datasets.load("minesweeper", cache, mirror)
+    row = score_splits("raw", minesweeper.data.x, minesweeper, splits.get("official"), [0, 1])
+    assert row.metric == "AUC"
+    assert 0.5 <= row.test.mean < 0.6
 
 
 def test_a_run_is_scored_beside_its_baselines_on_the_same_splits(dataset):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
@@ -32,6 +33,30 @@ def test_it_equals_a_grid_search_on_the_rows_themselves():
     assert score.val == pytest.approx(search.best_score_)
     assert score.test == pytest.approx(search.score(h[split.test].double().numpy(), y[split.test].numpy()))
     assert score.test > 0.75
+
+
+def test_with_auc_it_equals_a_grid_search_by_auc():
+    h, y, split = problem()
+    score = probe(h, y, split, "svm", metric="AUC")
+    train = torch.cat([split.train, split.val]).sort().values
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    x = h[train].double().numpy()
+    search = GridSearchCV(SVC(gamma=1 / (x.shape[1] * x.var())), {"C": list(C_GRID)}, cv=folds, scoring="roc_auc").fit(
+        x, y[train].numpy()
+    )
+    decision = search.decision_function(h[split.test].double().numpy())
+    assert score.strength == search.best_params_["C"]
+    assert score.val == pytest.approx(search.best_score_)
+    assert score.test == pytest.approx(roc_auc_score(y[split.test], decision))
+
+
+def test_auc_needs_both_classes_in_every_inner_fold():
+    h, y, split = problem()
+    y = y.index_fill(0, split.train, 0)
+    y[split.train[0]] = 1
+    y[split.val] = torch.arange(len(split.val)) % 5 // 4
+    with pytest.raises(InputError, match="3 training and validation rows of the rarer class, expected at least 5"):
+        probe(h, y, split, "svm", metric="AUC")
 
 
 def test_test_graphs_affect_only_the_test_score():

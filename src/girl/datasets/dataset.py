@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from torch import Tensor
 from torch_geometric.data import Data
 
+from girl.datasets.registry import Metric
 from girl.errors import InputError
 
 #: Train, validation and test masks, n × k: one column for each of k splits.
@@ -26,7 +27,8 @@ class NodeDataset:
     """The name for :func:`girl.datasets.load`, such as ``cora``."""
     data: Data
     """``x`` (n × d; CSR if most entries are zero, else dense), ``edge_index`` (2 × m), ``y`` (n, or n × c for
-    several labels per node; class -1 is unknown); for a set of graphs also ``graph`` (n)."""
+    several labels per node; class -1 is unknown); for a set of graphs also ``graph`` (n). Some also have
+    ``column_group`` (d): feature columns with the same number encode one original column, such as a category."""
     classes: int
     multilabel: bool = False
     inductive: bool = False
@@ -37,6 +39,8 @@ class NodeDataset:
     """The protocols in use for this dataset, the one with the fewest labels first."""
     stand_in: bool = False
     """Whether it is a random graph of the same shape and raw format, not the data itself."""
+    metric: Metric = "accuracy"
+    """How predicted classes are scored; with ``multilabel`` it is micro-F1 instead."""
 
     @property
     def graphs(self) -> int:

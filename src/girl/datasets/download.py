@@ -12,6 +12,7 @@ from girl.datasets.registry import Entry
 from girl.errors import InputError
 
 _OGB = "https://snap.stanford.edu/ogb/data/nodeproppred/{}.zip"
+_HETEROPHILOUS = "https://github.com/yandex-research/heterophilous-graphs/raw/main/data/{}"
 _SPLITS = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master/splits/{}"
 
 #: Seconds without a byte after which a server is taken to be unreachable.
@@ -23,6 +24,9 @@ def download(entry: Entry, root: Path) -> None:
     try:
         if entry.family == "ogb":
             _download_ogb(entry, root)
+        elif entry.family == "heterophilous":  # the class of torch_geometric refuses squirrel-filtered
+            for file in entry.files:
+                _fetch(_HETEROPHILOUS.format(file), root / entry.folder / file)
         else:
             from girl.datasets import readers
 

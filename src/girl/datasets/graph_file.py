@@ -12,12 +12,12 @@ from girl.datasets.dataset import NodeDataset
 from girl.errors import DamagedError
 
 #: Raised when what is written, or how raw files are read, changes: older files are then made again.
-FORMAT = 4
+FORMAT = 5
 
 _PARTS = ("train", "validation", "test")
 
 #: Fields of a dataset that are JSON values.
-_FIELDS = ("name", "classes", "multilabel", "inductive", "protocols", "stand_in")
+_FIELDS = ("name", "classes", "multilabel", "inductive", "protocols", "stand_in", "metric")
 
 
 def save_graph(path: Path, dataset: NodeDataset) -> None:

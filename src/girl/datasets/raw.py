@@ -26,7 +26,7 @@ T = TypeVar("T")
 MARKER = "stand-in.json"
 
 #: Protocols whose splits are files: without them the dataset does not offer the protocol.
-_FROM_FILES = ("public", "geom-gcn", "ogb")
+_FROM_FILES = ("public", "geom-gcn", "official", "ogb")
 
 
 def is_stand_in(entry: Entry, root: Path) -> bool:
@@ -57,7 +57,7 @@ def read_raw(entry: Entry, root: Path) -> NodeDataset:
         raise DamagedError(folder, f"the files {difference}: one is damaged, or they are not those of {entry.name}")
     _check_masks(folder, fixed, len(data.y))
     labels = entry.classes, entry.multilabel, entry.inductive
-    return NodeDataset(entry.name, data, *labels, fixed, offered_protocols(entry, fixed), stand_in)
+    return NodeDataset(entry.name, data, *labels, fixed, offered_protocols(entry, fixed), stand_in, entry.metric)
 
 
 def read_raw_splits(entry: Entry, root: Path) -> Masks:
@@ -149,6 +149,13 @@ def _check_gzip(path: Path) -> None:
             pass
 
 
+def _check_mat(path: Path) -> None:
+    import scipy.io  # here: no other file needs it
+
+    with path.open("rb") as file:
+        scipy.io.loadmat(file)
+
+
 def _check_text(path: Path) -> None:
     """Finds a web page in the place of the file, or a single line; missing lines show in the counts."""
     with path.open("rb") as file:
@@ -162,6 +169,7 @@ def _check_text(path: Path) -> None:
 _CHECKS: dict[str, Callable[[Path], object]] = {
     ".npz": _check_zip,
     ".npy": lambda path: np.load(path, mmap_mode="r", allow_pickle=False),
+    ".mat": _check_mat,
     ".json": lambda path: json.loads(path.read_bytes()),
     ".gz": _check_gzip,
     ".txt": _check_text,

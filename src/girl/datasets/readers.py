@@ -14,7 +14,8 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.io.tu import read_tu_data
 
 from girl.datasets.dataset import Masks
-from girl.datasets.npz import read_npz
+from girl.datasets.facebook import read_facebook
+from girl.datasets.npz import read_heterophilous, read_npz
 from girl.datasets.ogb import read_ogb
 from girl.datasets.planetoid import read_planetoid
 from girl.datasets.registry import Entry
@@ -25,12 +26,13 @@ from girl.kernel.sparse import to_csr_or_dense
 #: A graph and the splits published with it.
 GraphAndSplits = tuple[Data, dict[str, Masks]]
 
-#: The class of each family. Raw files of the first four are read here; their classes only download them.
+#: The class of each family. Raw files of the first five are read here; their classes only download them.
 _CLASSES = {
     "planetoid": pyg.Planetoid,
     "citation-full": pyg.CitationFull,
     "amazon": pyg.Amazon,
     "coauthor": pyg.Coauthor,
+    "facebook": pyg.LINKXDataset,
     "webkb": pyg.WebKB,
     "airports": pyg.Airports,
     "actor": pyg.Actor,
@@ -61,6 +63,14 @@ def read(entry: Entry, root: Path) -> GraphAndSplits:
             return data, {"ogb": masks}
         case "ppi":
             return _union(_process(entry, root))
+        case "heterophilous":
+            data, masks = read_heterophilous(folder / entry.files[0])
+            if entry.name == "minesweeper":
+                # One category, the number of mines nearby; the first column says that it is unknown.
+                data.column_group = torch.zeros(data.x.shape[1], dtype=torch.long)
+            return data, {"official": masks}
+        case "facebook":
+            return read_facebook(folder / entry.files[0]), {}
         case "planetoid":
             data = read_planetoid(folder, entry.name)
         case "citation-full" | "amazon" | "coauthor":

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from girl.errors import InputError
+
+#: How predicted classes are scored: the fraction of correct ones, or the area under the ROC curve of two classes.
+Metric = Literal["accuracy", "AUC"]
 
 _SPLITS = tuple(f"split_0.6_0.2_{i}.npz" for i in range(10))
 
@@ -40,6 +44,8 @@ class Entry:
     """Whether `girl datasets make-stand-in` can make a random graph of the same shape."""
     graphs: int = 0
     """The number of graphs with labels; 0 if nodes have the labels."""
+    metric: Metric = "accuracy"
+    """How classes are scored; with ``multilabel`` it is micro-F1 instead."""
 
 
 def _planetoid(name: str, nodes: int, edges: int, features: int, classes: int, protocols: tuple[str, ...]) -> Entry:
@@ -113,6 +119,12 @@ _ENTRIES = (
           files=(*_WEB, *(f"texas_{split}" for split in _SPLITS))),
     Entry("actor", "actor", "actors on the same page, its keywords", 7_600, 30_019, 932, 5, _GEOM, folder="Actor/raw",
           files=(*_WEB, *(f"film_{split}" for split in _SPLITS))),
+    Entry("minesweeper", "heterophilous", "cells of a grid, mine or not; numbers of mines nearby, half unknown",
+          10_000, 78_804, 7, 2, ("official",), folder="minesweeper/raw", files=("minesweeper.npz",), metric="AUC"),
+    Entry("squirrel-filtered", "heterophilous", "linked articles, by traffic, without duplicates; their nouns",
+          2_223, 93_996, 2_089, 5, ("official",), folder="squirrel_filtered/raw", files=("squirrel_filtered.npz",)),
+    Entry("amherst41", "facebook", "friends at a college, by gender; their profiles, one-hot", 2_235, 181_908,
+          1_193, 2, ("random-60-20-20",), folder="amherst41/raw", files=("data.mat",)),
     _AIRPORTS,
     replace(_AIRPORTS, name="usa-airports-structural", features=41, description="the same graph; features are degrees, "
             "return probabilities and eigenvectors, without labels"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from girl.errors import InputError
@@ -27,6 +28,16 @@ def micro_f1(predicted: Tensor, y: Tensor) -> float:
     hits = int((predicted & y).sum())
     errors = int((predicted ^ y).sum())
     return 2 * hits / (2 * hits + errors) if hits + errors else 1.0
+
+
+def roc_auc(scores: Tensor, y: Tensor) -> float:
+    """The area under the ROC curve: how often a node of the second class scores higher than one of the first.
+
+    Args:
+        scores: larger means more likely the second class (n).
+        y: two classes, both present (n); the second is the larger number.
+    """
+    return float(roc_auc_score(y.numpy(), scores.numpy()))
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
+from girl.datasets.registry import Metric
 from girl.errors import InputError
 from girl.evaluation.design_matrix import row_selector
 from girl.evaluation.logistic import logistic_path
-from girl.evaluation.metrics import accuracy, micro_f1
+from girl.evaluation.metrics import accuracy, micro_f1, roc_auc
 from girl.evaluation.mlp import MLP, fit_mlp
 from girl.evaluation.svm import KernelSVM
 from girl.splits import Split
@@ -34,7 +35,7 @@ class Score:
     """The result of a probe on one split."""
 
     kind: Kind
-    metric: Literal["accuracy", "micro-F1"]
+    metric: Metric | Literal["micro-F1"]
     val: float
     """The validation score (a fraction) that chose ``strength``: too good to serve as an estimate."""
     test: float
@@ -51,6 +52,7 @@ def probe(
     kind: Kind = "linear",
     *,
     multilabel: bool = False,
+    metric: Metric = "accuracy",
     seed: int = 0,
     svm: KernelSVM | None = None,
 ) -> Score:
@@ -70,7 +72,9 @@ def probe(
         y: classes (n), or binary labels (n × c) with ``multilabel``.
         split: training, validation and test nodes.
         kind: ``"linear"``, ``"mlp"`` or ``"svm"``.
-        multilabel: whether a node may have several labels; the metric is then micro-F1 at probability ½.
+        multilabel: whether a node may have several labels; they are scored by micro-F1 at probability ½.
+        metric: how classes are scored on validation and test nodes: ``"accuracy"``, or ``"AUC"``, the area under the
+            ROC curve of two classes.
         seed: seed of the MLP's weights and batches, and of the SVM's folds.
         svm: the SVM on ``h``, if another split has built it already.
 
@@ -84,7 +88,7 @@ def probe(
         True
     """
     start = time.perf_counter()
-    task = _Task(h, y, split, multilabel)
+    task = _Task(h, y, split, multilabel, metric)
     if kind == "linear":
         val, test, strength = _linear(task)
     elif kind == "mlp":
@@ -92,20 +96,22 @@ def probe(
     elif kind == "svm":
         if multilabel:
             raise InputError("probe: given 'svm' with several labels per node, expected 'linear' or 'mlp'")
-        val, test, strength = (svm or KernelSVM(h.detach().cpu())).score(y.cpu(), split, seed)
+        val, test, strength = (svm or KernelSVM(h.detach().cpu())).score(y.cpu(), split, seed, metric)
     else:
         raise InputError(f"probe: given {kind!r}, expected 'linear', 'mlp' or 'svm'")
-    return Score(kind, "micro-F1" if multilabel else "accuracy", val, test, strength, time.perf_counter() - start)
+    return Score(kind, "micro-F1" if multilabel else metric, val, test, strength, time.perf_counter() - start)
 
 
 class _Task:
     """Rows and labels of the three parts of a split, without the labels that cannot be learned."""
 
-    def __init__(self, h: Tensor, y: Tensor, split: Split, multilabel: bool) -> None:
+    def __init__(self, h: Tensor, y: Tensor, split: Split, multilabel: bool, metric: Metric) -> None:
         _check(h, y, split, multilabel)
+        _check_metric(metric, y, split, multilabel)
         h, y = h.detach().cpu(), y.detach().cpu()
         h = h if h.dtype in (torch.float32, torch.float64) else h.float()
         self.multilabel = multilabel
+        self._metric = metric
         self.rows = row_selector(h)
         self._split = split
         self._y = y
@@ -126,6 +132,8 @@ class _Task:
 
     def score(self, logits: Tensor, nodes: Tensor) -> float:
         """The metric, from logits of the learned labels."""
+        if self._metric == "AUC":
+            return roc_auc(logits[:, 1] - logits[:, 0], self._y[nodes])
         if not self.multilabel:
             return accuracy(self._learned[logits.argmax(1)], self._y[nodes])
         predicted = self._constant.expand(len(nodes), -1).clone()
@@ -203,3 +211,19 @@ def _check(h: Tensor, y: Tensor, split: Split, multilabel: bool) -> None:
             f"split: given {len(shared)} train nodes that are val or test nodes too, such as {int(shared[0])}, "
             "expected none: each node may be in one part only"
         )
+
+
+def _check_metric(metric: Metric, y: Tensor, split: Split, multilabel: bool) -> None:
+    if metric not in get_args(Metric):
+        raise InputError(f"metric: given {metric!r}, expected {' or '.join(map(repr, get_args(Metric)))}")
+    if metric != "AUC":
+        return
+    if multilabel:
+        raise InputError("metric: given 'AUC' with several labels per node, expected the default: they have micro-F1")
+    parts = {"train": y[split.train], "val": y[split.val], "test": y[split.test]}
+    classes = len(torch.cat(list(parts.values())).unique())
+    if classes > 2:
+        raise InputError(f"metric: given 'AUC' for {classes} classes, expected two; score more by 'accuracy'")
+    for name, labels in parts.items():
+        if len(labels.unique()) < 2:
+            raise InputError(f"split: given {name} nodes of one class only, expected both: AUC compares them")

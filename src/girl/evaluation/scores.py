@@ -98,10 +98,10 @@ def score_splits(
     name: str, h: Tensor, dataset: NodeDataset, protocol: Protocol, splits: Sequence[int], kind: Kind = "linear"
 ) -> Row:
     """Probe one representation on several splits."""
-    y, multilabel = dataset.data.y, dataset.multilabel
+    y, multilabel, metric = dataset.data.y, dataset.multilabel, dataset.metric
     svm = KernelSVM(h.detach().cpu()) if kind == "svm" else None
     scores = [
-        probe(h, y, protocol.split(dataset, index), kind, multilabel=multilabel, seed=index, svm=svm)
+        probe(h, y, protocol.split(dataset, index), kind, multilabel=multilabel, metric=metric, seed=index, svm=svm)
         for index in splits
     ]
     return Row(name, protocol.name, kind, tuple(scores))

@@ -87,7 +87,7 @@ def validation_scores(h: Tensor, dataset: NodeDataset, seed: int) -> dict[str, f
     for protocol in PROTOCOLS[dataset.name]:
         seeds = range(5) if protocol == "geom-gcn" else [seed]
         scores = [
-            probe(h, dataset.data.y, split, multilabel=dataset.multilabel).val
+            probe(h, dataset.data.y, split, multilabel=dataset.multilabel, metric=dataset.metric).val
             for one in seeds
             for split in search_splits(dataset, protocol, one)
         ]
