@@ -29,7 +29,6 @@ import numpy as np
 import torch
 
 from girl import datasets, splits
-from girl.api.embed import recipe_for
 from girl.datasets.cache import availability
 from girl.datasets.dataset import NodeDataset
 from girl.datasets.registry import find
@@ -58,6 +57,9 @@ PARTS, PER_BATCH = 1500, 10
 #: Width of GIRL's encoder, and of the classifier, which has three layers of SAGE as the paper's shallowest.
 HIDDEN, WIDE, DEPTH = 128, 256, 3
 
+#: Nodes of a METIS part, nodes up to which a graph counts as small, and from which on targets have fewer columns.
+PART_NODES, MAX_FULL_BATCH, LARGE = 20_000, 100_000, 200_000
+
 #: Rows of an adjacency matrix that are read at a time.
 ROWS = 1 << 16
 
@@ -69,9 +71,16 @@ RUN, VECTORS = "run", "vectors.npy"
 
 
 def girl_recipe(nodes: int) -> Recipe:
-    """The recipe of `girl embed` for a graph of this size, for one epoch; a small graph is partitioned as well."""
-    recipe = recipe_for(nodes).with_values({"hidden": HIDDEN, "epochs": 1, "normalize": "zscore"})
-    return recipe if recipe.train.clusters else recipe.with_values({"clusters": 4})
+    """The recipe `encoder` in METIS parts of about 20,000 nodes, for one epoch; a small graph has four parts."""
+    clusters = round(nodes / PART_NODES) if nodes > MAX_FULL_BATCH else 4
+    values: dict[str, Any] = {
+        "hidden": HIDDEN,
+        "epochs": 1,
+        "normalize": "zscore",
+        "clusters": clusters,
+        "save_every": 1,
+    }
+    return Recipe.encoder_default().with_values(values | ({"target_rank": 64} if nodes > LARGE else {}))
 
 
 def classifier_recipe(nodes: int) -> SupervisedRecipe:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import girl
-from girl.api.embed import MAX_FULL_BATCH, PART_NODES, recipe_for
+from girl import Recipe
 from girl.api.report import report as report_run
 from girl.errors import InputError
 from girl.tables import InputSettings, read_embeddings
@@ -115,7 +115,7 @@ def test_without_a_node_table_features_come_from_the_graph(files):
     again = girl.embed(files / "edges.csv", model=files / "roles")
     assert np.allclose(again.vectors, roles.vectors, atol=1e-5)
     with pytest.raises(InputError, match="given none for a graph without features"):
-        girl.embed(files / "edges.csv", structure="none")
+        girl.embed(files / "edges.csv", structure="none", options=SMALL)
     with pytest.raises(InputError, match="given 'rolls', expected one of"):
         girl.embed(files / "edges.csv", structure="rolls")
 
@@ -154,12 +154,33 @@ def test_another_graph_in_the_folder_is_refused(files):
     embed(files, folder=files / "run", report=False, resume="never")
 
 
-def test_large_graphs_are_trained_in_parts():
-    assert recipe_for(MAX_FULL_BATCH).train.clusters == 0
-    large = recipe_for(1_000_000)
-    assert large.train.clusters == 1_000_000 // PART_NODES
-    assert large.train.epochs < recipe_for(MAX_FULL_BATCH).train.epochs
-    assert large.encoder.normalize == "none"
+def test_the_estimator_and_embed_make_the_same_choice(files):
+    """One default: the same graph, the same bands, the same vectors."""
+    made = girl.embed(files / "edges.csv", files / "nodes.parquet", settings=InputSettings(label="town"))
+    assert made.run.recipe.name == "bands"
+    fitted = girl.GIRL(normalize="none").fit(made.graph.data)
+    assert fitted.run_.choice == made.run.choice
+    assert np.allclose(fitted.embedding_, made.vectors, atol=1e-6)
+
+
+def test_a_default_run_is_kept_replayed_and_not_overwritten_by_another_graph(files):
+    options = {"settings": InputSettings(label="town"), "folder": files / "run", "report": False}
+    made = girl.embed(files / "edges.csv", files / "nodes.parquet", **options)
+    again = girl.embed(files / "edges.csv", files / "nodes.parquet", **options)
+    assert np.array_equal(made.vectors, again.vectors)
+    loaded = girl.GIRL.load(files / "run")
+    assert loaded.run_.choice == made.run.choice
+    assert np.allclose(loaded.transform(made.graph.data), made.vectors, atol=1e-5)
+    tables(seed=5)[0].write_csv(files / "edges.csv")
+    with pytest.raises(InputError, match="fingerprint"):
+        girl.embed(files / "edges.csv", files / "nodes.parquet", **options)
+
+
+def test_a_graph_without_a_node_table_has_positions_and_roles(files):
+    made = girl.embed(files / "edges.csv")
+    assert set(made.run.choice.scales) == {"positions", "roles"}
+    assert np.isfinite(made.vectors).all()
+    assert made.vectors.std() > 0
 
 
 def test_directed_weighted_edges_with_odd_nodes(tmp_path):
@@ -213,7 +234,7 @@ def test_a_report_on_a_named_graph(tmp_path):
     from girl.training.run import pretrain
 
     digits = girl.datasets.load("digits")
-    recipe = recipe_for(10).with_values(SMALL)
+    recipe = Recipe.encoder_default().with_values(SMALL)
     whole = make_batch(digits.data, recipe.encoder)
     run = pretrain(whole, recipe, Context(folder=tmp_path), {"dataset": "digits"})
     page = report_run(tmp_path)

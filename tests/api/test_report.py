@@ -13,7 +13,7 @@ from girl.training.recipe import Recipe, method_recipe
 from girl.training.run import pretrain
 from girl.training.run_folder import save_embedding
 
-RECIPE = Recipe().with_values({"hidden": 8, "epochs": 1})
+RECIPE = Recipe.encoder_default().with_values({"hidden": 8, "epochs": 1})
 
 
 @pytest.fixture(scope="module")

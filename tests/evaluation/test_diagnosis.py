@@ -13,7 +13,7 @@ from girl.training.context import Context
 from girl.training.recipe import Recipe
 from girl.training.run import pretrain
 
-RECIPE = Recipe().with_values({"hidden": 8, "layers": 2, "epochs": 1})
+RECIPE = Recipe.encoder_default().with_values({"hidden": 8, "layers": 2, "epochs": 1})
 
 
 def test_a_run_is_measured_at_the_features_and_at_every_layer(tmp_path):

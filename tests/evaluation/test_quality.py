@@ -168,7 +168,7 @@ def test_a_quality_survives_json(blobs):
 def test_a_run_is_measured_beside_its_baselines_unless_the_graph_is_large(most, monkeypatch):
     monkeypatch.setattr("girl.evaluation.quality.MAX_UNTRAINED_NODES", most)
     data = Data(x=noise(60, 5), edge_index=random_edges(60, 200))
-    recipe = Recipe().with_values({"hidden": 8, "epochs": 2})
+    recipe = Recipe.encoder_default().with_values({"hidden": 8, "epochs": 2})
     batch = make_batch(data, recipe.encoder)
     run = pretrain(batch, recipe)
     quality = measure_run(run, run.vectors, data, batch)

@@ -17,7 +17,7 @@ from girl.training.recipe import Recipe
 from girl.training.run import pretrain
 
 PROTOCOL = "random-60-20-20"
-RECIPE = Recipe().with_values({"hidden": 8, "epochs": 2})
+RECIPE = Recipe.encoder_default().with_values({"hidden": 8, "epochs": 2})
 N = 120
 
 

@@ -16,7 +16,7 @@ from girl.training.loop import DivergedError
 from girl.training.recipe import Recipe
 from girl.training.run import pretrain
 
-RECIPE = Recipe().with_values({"hidden": 8, "epochs": 6, "save_every": 1, "clusters": 4})
+RECIPE = Recipe.encoder_default().with_values({"hidden": 8, "epochs": 6, "save_every": 1, "clusters": 4})
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

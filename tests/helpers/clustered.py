@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 
 from girl.training.recipe import Recipe
 
-SMALL = Recipe().with_values({"hidden": 16, "rank": 16, "target_rank": 8, "epochs": 4})
+SMALL = Recipe.encoder_default().with_values({"hidden": 16, "rank": 16, "target_rank": 8, "epochs": 4})
 
 
 def clustered(n=120, seed=0):

@@ -26,7 +26,7 @@ class Example(CellExperiment):
     broken: bool = False
 
     def recipes(self, dataset, seed):
-        return {"raw": None, "girl": Recipe().with_values({"lr": self.lr}).with_seed(seed)}
+        return {"raw": None, "girl": Recipe.encoder_default().with_values({"lr": self.lr}).with_seed(seed)}
 
     def compute(self, cell):
         if self.broken and (cell.method, cell.seed) == ("girl", 2):

@@ -33,7 +33,7 @@ def test_scoring_during_training_does_not_change_the_embedding(method):
 
 
 def test_without_epochs_there_is_one_point_at_time_zero():
-    recipe = Recipe().with_values({"hidden": 8, "epochs": 0})
+    recipe = Recipe.encoder_default().with_values({"hidden": 8, "epochs": 0})
     batch = make_batch(datasets.load("digits").data, recipe.encoder)
     _, record = train_measured(batch, recipe, lambda h: 0.5)
     assert record["looks"] == [{"epoch": 0, "seconds": 0.0, "val": 0.5}]
@@ -47,7 +47,7 @@ def test_the_best_score_counts_as_reached_within_half_a_point():
 
 
 def test_the_embedding_of_the_training_graph_is_computed_once():
-    recipe = Recipe().with_values({"hidden": 8, "epochs": 1})
+    recipe = Recipe.encoder_default().with_values({"hidden": 8, "epochs": 1})
     with mock.patch.object(Run, "embed", side_effect=AssertionError):
         h, _ = train_measured(make_batch(datasets.load("digits").data, recipe.encoder), recipe, lambda h: 0.5)
     assert len(h) == 1797

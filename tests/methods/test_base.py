@@ -15,6 +15,10 @@ class Mean(Method):
         super().__init__()
         self.mean = torch.nn.Parameter(torch.zeros(inputs))
 
+    @property
+    def width(self):
+        return len(self.mean)
+
     def losses(self, batch, generator):
         return {"error": (batch.x.dense() - self.mean).square().mean()}
 
@@ -41,6 +45,7 @@ def test_optional_hooks_do_nothing(data):
         None,
         {},
     )
+    assert method.choices() == {}
     assert torch.equal(method.mean, before)
 
 

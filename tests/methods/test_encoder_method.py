@@ -82,7 +82,7 @@ def test_the_order_of_nodes_permutes_the_embeddings(data):
 @pytest.mark.parametrize("readout", ["sum", "mean", "max", "kernel"])
 @pytest.mark.parametrize("keep", [0.0, 0.2])
 def test_a_graph_has_the_same_embedding_alone_as_in_the_set(readout, keep, graphs):
-    recipe = Recipe().with_values(
+    recipe = Recipe.encoder_default().with_values(
         {"conv": "gin", "hidden": 8, "layers": 2, "output": "layers", "readout": readout, "keep": keep, "epochs": 2,
          "batch_size": 8, "rank": 16, "target_rank": 4, "unit": False}
     )  # fmt: skip
@@ -93,7 +93,7 @@ def test_a_graph_has_the_same_embedding_alone_as_in_the_set(readout, keep, graph
 
 
 def test_the_kernel_readout_has_its_own_rank_and_does_not_affect_nodes(graphs):
-    recipe = Recipe().with_values(
+    recipe = Recipe.encoder_default().with_values(
         {"hidden": 8, "readout": "kernel", "readout_rank": 21, "keep": 0.0, "epochs": 1, "batch_size": 8, "rank": 16,
          "target_rank": 4}
     )  # fmt: skip

@@ -30,7 +30,7 @@ from girl.training.run import Run
 from girl.training.untrained import untrained_method
 from tests.helpers.reports import make_report, make_set_report
 
-RECIPE = Recipe().with_values({"hidden": 8})
+RECIPE = Recipe.encoder_default().with_values({"hidden": 8})
 
 
 def a_run(history: list[dict[str, float]]) -> Run:

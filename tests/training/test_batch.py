@@ -13,7 +13,6 @@ from tests.helpers.clustered import SMALL, clustered
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"x": None}, "no node features"),
         ({"x": torch.full((120, 3), torch.nan)}, "NaN"),
         ({"x": torch.ones(5, 3)}, "0 to 4"),
         ({"edge_index": torch.tensor([[-1], [3]])}, "given node -1, expected 0 to 119"),

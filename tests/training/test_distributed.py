@@ -50,7 +50,7 @@ class StoppedError(Exception):
 def learned(processes, folder=None, stop=0, **values):
     """What GIRL learns from the set of graphs; interrupted after ``stop`` epochs, if they are any."""
     train = {"epochs": 4, "batch_size": 4, "lr": 1e-2, "save_every": 1}
-    recipe = Recipe().with_values({**QUIET, "keep": 0.0, **train, **values})
+    recipe = Recipe.encoder_default().with_values({**QUIET, "keep": 0.0, **train, **values})
     whole = make_batch(disjoint_union(graphs()), recipe.encoder)
 
     def watch(method, history):
@@ -82,7 +82,7 @@ def taught(processes):
     data, labels = components()
     settings = {"depth": 4, "hidden": 8, "dropout": 0.0, "rank": 16, "epochs": 3, "clusters": 8, "batch_size": 4}
     recipe = SupervisedRecipe().with_values(settings)
-    whole = make_batch(data, Recipe().with_values({"normalize": "none"}).encoder)
+    whole = make_batch(data, Recipe.encoder_default().with_values({"normalize": "none"}).encoder)
     of = (torch.arange(whole.num_nodes) // 24).tolist()
     assert len(set(zip(of, partition(whole.graph, 8, 0).tolist(), strict=True))) == 8  # METIS finds them
     run = train_classifier(whole, labels, recipe, Context(distributed=processes))
@@ -95,7 +95,9 @@ def embedded(processes):
     found = {}
     for conv in CONVS:
         for keep in (0.0, 0.2):
-            recipe = Recipe().with_values({**QUIET, "conv": conv, "layers": 2, "hops": 3, "keep": keep, "hidden": 20})
+            recipe = Recipe.encoder_default().with_values(
+                {**QUIET, "conv": conv, "layers": 2, "hops": 3, "keep": keep, "hidden": 20}
+            )
             whole = make_batch(data, recipe.encoder)
             method = untrained_method(5, recipe)
             alone = method.finish(whole)
@@ -186,6 +188,6 @@ class Two(Distributed):
 )
 def test_batches_that_cannot_be_shared_are_refused(values, message):
     data, _ = components()
-    recipe = Recipe().with_values({**QUIET, **values})
+    recipe = Recipe.encoder_default().with_values({**QUIET, **values})
     with pytest.raises(InputError, match=message):
         pretrain(make_batch(data, recipe.encoder), recipe, Context(distributed=Two()))

@@ -10,7 +10,7 @@ from rich.console import Console
 from girl import datasets, splits
 from girl.api.report import report as write_run_report
 from girl.console import phase
-from girl.evaluation.baselines import raw
+from girl.evaluation.baselines import BASELINES, raw
 from girl.evaluation.scores import Row, score_splits
 from girl.files import write_json
 from girl.reporting.map_figure import draw_maps
@@ -25,8 +25,7 @@ from girl.training.untrained import embed_untrained
 PROTOCOL = "random-10-10-80"
 SPLITS = 10
 
-#: The default recipe with a narrow encoder: 64 pixels and ten classes do not need 512 columns.
-RECIPE = Recipe().with_values({"hidden": 32, "epochs": 40})
+RECIPE = Recipe()
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,8 @@ def run_demo(out: Path, console: Console) -> Demo:
     untrained = embed_untrained(batch, RECIPE)
     maps = {"raw pixels": raw(dataset.data), "untrained encoder": untrained, "GIRL": run.vectors}
     rule = splits.get(PROTOCOL)
-    rows = [score_splits(name, h, dataset, rule, range(SPLITS)) for name, h in maps.items()]
+    compared = {"raw pixels": maps["raw pixels"], "smoothed pixels": BASELINES["ppr"](dataset.data), **maps}
+    rows = [score_splits(name, h, dataset, rule, range(SPLITS)) for name, h in compared.items()]
     write_json(out / "scores.json", {"dataset": "digits", "rows": [row.to_dict() for row in rows]})
     embeddings = out / "embeddings.npy"
     save_embedding(embeddings, run.vectors)

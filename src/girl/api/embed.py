@@ -21,8 +21,9 @@ from girl.console import console_of
 from girl.errors import InputError
 from girl.evaluation.quality import measure_run
 from girl.graph.batch import Batch
-from girl.graph.structure import LARGE, STRUCTURES, Structure, StructureEncoding
+from girl.graph.structure import STRUCTURES, Structure, StructureEncoding
 from girl.kernel.sparse import to_csr_or_dense, to_scipy
+from girl.methods.bands import BandSettings
 from girl.nn.encoder import shared_encoders
 from girl.reporting.page import write_report
 from girl.reporting.run_report import report_data_from_memory, save_report_inputs
@@ -41,13 +42,6 @@ from girl.training.batch import make_batch
 from girl.training.context import Context, Resume, open_context
 from girl.training.recipe import Recipe
 from girl.training.run import Run, load_run, pretrain, save_run
-
-#: Width of the encoder for a user's graph: half a kilobyte for each node. The tuned recipes are wider.
-HIDDEN = 128
-#: Nodes of a METIS part of a large graph, and the maximum number of training steps.
-PART_NODES, MAX_STEPS = 20_000, 200
-#: Larger graphs are trained in METIS parts: an epoch then has many steps at the cost of one.
-MAX_FULL_BATCH = 100_000
 
 
 @dataclass(frozen=True)
@@ -70,17 +64,6 @@ class Embedded:
     def table(self) -> pl.DataFrame:
         """The id and a column for each dimension."""
         return embedding_table(self.ids, self.vectors)
-
-
-def recipe_for(nodes: int) -> Recipe:
-    """The default recipe for a user's graph of this size."""
-    values: dict[str, Any] = {"hidden": HIDDEN, "normalize": "none"}  # scales were set when columns were encoded
-    if nodes > MAX_FULL_BATCH:
-        clusters = round(nodes / PART_NODES)
-        values |= {"clusters": clusters, "epochs": max(1, min(20, MAX_STEPS // clusters)), "save_every": 1}
-    if nodes > LARGE:
-        values |= {"target_rank": 64}
-    return Recipe().with_values(values)
 
 
 def embed(
@@ -114,10 +97,11 @@ def embed(
         folder: the run's folder (model, config, history, report); nothing is written without it.
         model: folder of an earlier run, whose model is used instead of training one.
         settings: which columns are what, by the names of the command's options: ``{"label": "team", "since": "2020"}``.
-        structure: columns computed from the graph itself: roles (degrees, returning walks), positions (eigenvectors),
-            both, none, or auto: both if there are no other features. For a set of graphs, roles or none.
-        recipe: auto (by the size of the graph; for a set, graphs), a shipped recipe, a file or a
-            :class:`girl.Recipe`.
+        structure: further columns computed from the graph itself: roles (degrees, returning walks), positions
+            (eigenvectors), both, none, or auto: both if an encoder is trained and there are no other features. The
+            default recipe has bands for them. For a set of graphs, roles or none.
+        recipe: auto (default, or encoder if ``options`` has settings of one; for a set, graphs), a shipped recipe, a
+            file or a :class:`girl.Recipe`.
         options: settings that override the recipe's.
         half: whether to write the embeddings as 16-bit floats.
         report: whether to write a report to the folder.
@@ -145,9 +129,13 @@ def embed(
         with context.phase("features"):
             saved = None if earlier is None else earlier.config["input"]["structure"]
             encoding = None if saved is None else StructureEncoding.from_dict(saved)
-            graph, encoding = with_structure(graph, structure, encoding, replay=earlier is not None)
+            chosen = _recipe(recipe, options or {}, graph) if earlier is None else earlier.recipe
+            if structure == "auto" and isinstance(chosen.method, BandSettings):
+                structure = "none"  # positions and roles are bands
+            needs_features = not isinstance(chosen.method, BandSettings)
+            graph, encoding = with_structure(graph, structure, encoding, earlier is not None, needs_features)
         if earlier is None:
-            run, batch = _train(graph, encoding, _recipe(recipe, options or {}, graph), context)
+            run, batch = _train(graph, encoding, chosen, context)
         else:
             run, batch = earlier, make_batch(graph.data, earlier.recipe.encoder, context.device)
             run.method.to(context.device)
@@ -218,7 +206,11 @@ def _read(
 
 
 def with_structure(
-    graph: UserGraph, structure: Structure, earlier: StructureEncoding | None = None, *, replay: bool = False
+    graph: UserGraph,
+    structure: Structure,
+    earlier: StructureEncoding | None = None,
+    replay: bool = False,
+    needs_features: bool = True,
 ) -> tuple[UserGraph, StructureEncoding | None]:
     """Append the columns that are computed from the graph itself; also return their encoding.
 
@@ -227,6 +219,7 @@ def with_structure(
         structure: which columns.
         earlier: the encoding of the graph that a model was trained on; None if it had no such columns.
         replay: whether to repeat ``earlier`` in place of ``structure``.
+        needs_features: whether a graph without any columns is an error.
     """
     data, n = graph.data, graph.data.num_nodes
     graph_id = data.graph if graph.is_set else None
@@ -238,7 +231,7 @@ def with_structure(
         if structure == "auto":
             structure = "none" if data.x is not None else "roles" if graph.is_set else "both"
         if structure == "none":
-            if data.x is None:
+            if data.x is None and needs_features:
                 expected = "roles" if graph.is_set else "roles, positions or both"
                 raise InputError(f"structure: given none for a graph without features, expected {expected}")
             return graph, None
@@ -246,6 +239,9 @@ def with_structure(
             structure, data.edge_index, n, graph.directed, data.edge_weight, graph_id=graph_id
         )
     data = copy(data)
+    if "column_group" in data:
+        first = int(data.column_group.max()) + 1
+        data.column_group = torch.cat([data.column_group, torch.arange(first, first + columns.shape[1])])
     data.x = _append_columns(data.x, columns)
     counts = graph.counts | {"columns from the graph itself": columns.shape[1]}
     return replace(graph, data=data, counts=counts), encoding
@@ -260,9 +256,10 @@ def _append_columns(x: Tensor | None, columns: NDArray[np.float32]) -> Tensor:
 
 
 def _recipe(recipe: str | Recipe, options: dict[str, Any], graph: UserGraph) -> Recipe:
-    if recipe == "auto":
-        base = Recipe.load("graphs") if graph.is_set else recipe_for(graph.data.num_nodes)
+    name = "graphs" if recipe == "auto" and graph.is_set else recipe
+    if isinstance(name, Recipe):
+        base = name
     else:
-        base = recipe if isinstance(recipe, Recipe) else Recipe.load(recipe)
-        base = base.with_values({"normalize": "none"})
-    return base.with_values({"directed": graph.directed} | options, "options")
+        base = Recipe.default_for(options) if name in ("auto", "default") else Recipe.load(name)
+    # Columns of a table were scaled when they were encoded.
+    return base.with_values({"normalize": "none", "directed": graph.directed} | options, "options")

@@ -24,6 +24,7 @@ from girl.graph.nearest import nearest_neighbors
 from girl.graph.node_features import num_extra_columns
 from girl.graph.union import disjoint_union
 from girl.kernel.sparse import to_csr_or_dense
+from girl.methods.bands import BandSettings
 from girl.methods.girl import GIRLSettings
 from girl.nn.encoder import EncoderSettings
 from girl.training.batch import make_batch
@@ -37,7 +38,10 @@ GraphLike: TypeAlias = Data | Sequence[Data] | Dataset | ArrayLike
 
 #: The settings of a recipe, each of which is a parameter of the estimator. The seed is ``random_state``.
 SETTINGS = tuple(
-    item.name for kind in (EncoderSettings, GIRLSettings, TrainSettings) for item in fields(kind) if item.name != "seed"
+    item.name
+    for kind in (BandSettings, EncoderSettings, GIRLSettings, TrainSettings)
+    for item in fields(kind)
+    if item.name != "seed"
 )
 
 
@@ -58,14 +62,15 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     neighbours. Of a list of ``Data``, or a ``Dataset``, each graph gets one row.
 
     Args:
-        recipe: ``"default"`` (for a list of graphs, ``"graphs"``), another shipped recipe by name, a TOML, YAML or
-            JSON file, or a :class:`girl.Recipe`.
+        recipe: ``"default"`` (for a list of graphs, ``"graphs"``), ``"encoder"`` or another shipped recipe by name, a
+            TOML, YAML or JSON file, or a :class:`girl.Recipe`.
         n_neighbors: for a plain array, the number of nearest neighbours.
         random_state: seed of every random choice.
         device: cpu, cuda or auto.
         verbose: whether to print progress.
-        **settings: any setting of the recipe by its name, such as ``hidden``, ``epochs`` or ``dropout``. None leaves
-            the recipe's value. All of them can be changed by ``set_params`` and searched by ``GridSearchCV``.
+        **settings: any setting of the recipe by its name: ``dim`` or ``bands`` of the default, ``hidden``, ``epochs``
+            or ``dropout`` of the recipe ``"encoder"``, which they select. None leaves the recipe's value. All of them
+            can be changed by ``set_params`` and searched by ``GridSearchCV``.
 
     Attributes:
         embedding_: the embeddings of the training graph (n × k).
@@ -79,8 +84,8 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(60, 5))
-    >>> GIRL(hidden=8, epochs=2).fit_transform(x).shape
-    (60, 13)
+    >>> GIRL(dim=8).fit_transform(x).shape
+    (60, 8)
     """
 
     @_with_settings
@@ -100,7 +105,7 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self.device = device
         self.verbose = verbose
         if unknown := sorted(set(settings) - set(SETTINGS)):
-            Recipe().with_values(dict.fromkeys(unknown), "GIRL")  # raises, and names the nearest setting
+            Recipe.encoder_default().with_values(dict.fromkeys(unknown), "GIRL")  # raises, names the nearest setting
         for name in SETTINGS:
             setattr(self, name, settings.get(name))
 
@@ -108,7 +113,7 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         """Learn from a graph, or a list of graphs. ``y`` is ignored: it is there for pipelines."""
         graph = self._graph(data, reset=True)
         recipe = self._recipe(graph)
-        self.n_features_in_ = graph.x.shape[1]
+        self.n_features_in_ = 0 if graph.x is None else graph.x.shape[1]
         with open_context(self.device, console=console_of(self.verbose)) as context:
             run = pretrain(make_batch(graph, recipe.encoder, context.device), recipe, context)
         assert run.vectors is not None
@@ -123,10 +128,9 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         """Embeddings of the nodes of a graph, or of the graphs of a list (n × k), with the same feature columns."""
         check_is_fitted(self)
         graph = self._graph(data, reset=False)
-        if graph.x.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"x: given {graph.x.shape[1]} features, expected {self.n_features_in_} as in the graph of fit"
-            )
+        given = 0 if graph.x is None else graph.x.shape[1]
+        if given != self.n_features_in_:
+            raise InputError(f"x: given {given} features, expected {self.n_features_in_} as in the graph of fit")
         return self.run_.embed(make_batch(graph, self.recipe_.encoder, select_device(self.device))).cpu().numpy()
 
     def save(self, folder: Path | str) -> None:
@@ -165,19 +169,20 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         if isinstance(data, Dataset) or (isinstance(data, list | tuple) and len(data) and isinstance(data[0], Data)):
             return disjoint_union(list(data))
         if isinstance(data, Data):
-            if data.x is None:
-                raise InputError("x: the graph has no node features; girl.from_networkx and `girl embed` make some")
             return data
         rows = validate_data(self, data, reset=reset, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2)
         x = torch.from_numpy(np.ascontiguousarray(rows)) if isinstance(rows, np.ndarray) else rows
         return Data(x=to_csr_or_dense(x), edge_index=nearest_neighbors(rows, self.n_neighbors))
 
     def _recipe(self, graph: Data) -> Recipe:
+        settings = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
         name = "graphs" if self.recipe == "default" and "graph" in graph else self.recipe
-        recipe = name if isinstance(name, Recipe) else Recipe.load(name)
+        if isinstance(name, Recipe):
+            recipe = name
+        else:
+            recipe = Recipe.default_for(settings) if name == "default" else Recipe.load(name)
         if "encoding" in graph:  # columns of a table, which were scaled when they were encoded
             recipe = recipe.with_values({"normalize": "none"})
-        settings = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
         seed = self.random_state
         if not isinstance(seed, int):
             seed = int(check_random_state(seed).randint(2**31))

@@ -69,7 +69,7 @@ def pretrain(
     1797
     """
     name = datasets.describe(data).name if isinstance(data, str) else None
-    chosen = choose_recipe(recipe, method, name).with_values(settings, "settings")
+    chosen = choose_recipe(recipe, method, name, settings).with_values(settings, "settings")
     with open_context(device, console=console_of(verbose), folder=out, resume=resume) as context:
         if name is not None:
             return _pretrain_dataset(name, chosen, protocol, split, context, data_root, mirror)
@@ -78,10 +78,14 @@ def pretrain(
         return pretrain_batch(make_batch(graph, chosen.encoder, context.device), chosen, context)
 
 
-def choose_recipe(recipe: str | Path | Recipe, method: str, dataset: str | None) -> Recipe:
-    """The recipe by its name, for a method and a dataset."""
+def choose_recipe(
+    recipe: str | Path | Recipe, method: str, dataset: str | None, settings: dict[str, Any] | None = None
+) -> Recipe:
+    """The recipe by its name, for a method and a dataset; ``settings`` of an encoder lead to a recipe with one."""
     if recipe in ("tuned", "default"):
-        return method_recipe(method, dataset if recipe == "tuned" else None)
+        chosen = method_recipe(method, dataset if recipe == "tuned" else None)
+        is_default = method == "girl" and (recipe == "default" or chosen == Recipe())
+        return Recipe.default_for(settings or {}) if is_default else chosen
     chosen = recipe if isinstance(recipe, Recipe) else Recipe.load(recipe)
     if method not in ("girl", chosen.name):
         raise InputError(f"method: given {method!r} with a recipe of {chosen.name!r}, expected only one of them")

@@ -51,7 +51,8 @@ def show(*, data_root: DataRoot = None, mirror: Mirror = None) -> None:
         table.add_row(entry.name, *sizes, task, " ".join(entry.protocols), availability(entry, root, source))
     console.print(table)
     inductive = ", ".join(entry.name for entry in DATASETS.values() if entry.inductive)
-    say(f"classes: accuracy (minesweeper: AUC); labels, several per node: micro-F1; inductive: {inductive}; 10-fold: sets of graphs")
+    say("classes: accuracy (minesweeper: AUC); labels, several per node: micro-F1; 10-fold: sets of graphs")
+    say(f"inductive: {inductive}")
     say(f"cache: {root}, mirror: {source or 'none'}")
 
 

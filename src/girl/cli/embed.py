@@ -10,10 +10,12 @@ from rich.table import Table
 
 from girl.cli.app import DATA, OUT, RUN, console, say
 from girl.cli.options import (
+    NO_BANDS,
     NO_GRAPH_ENCODER,
     NO_INPUT,
     NO_OBJECTIVE,
     NO_TRAIN,
+    BandOptions,
     GraphEncoderOptions,
     InputOptions,
     ObjectiveOptions,
@@ -38,6 +40,7 @@ def embed(
     resume: Annotated[Literal["auto", "never"], Parameter(group=RUN)] = "auto",
     device: Annotated[str, Parameter(group=RUN)] = "auto",
     reading: Annotated[InputOptions, Parameter(name="*")] = NO_INPUT,  # type: ignore[valid-type]
+    bands: Annotated[BandOptions, Parameter(name="*")] = NO_BANDS,  # type: ignore[valid-type]
     encoder: Annotated[GraphEncoderOptions, Parameter(name="*")] = NO_GRAPH_ENCODER,  # type: ignore[valid-type]
     objective: Annotated[ObjectiveOptions, Parameter(name="*")] = NO_OBJECTIVE,  # type: ignore[valid-type]
     train: Annotated[TrainOptions, Parameter(name="*")] = NO_TRAIN,  # type: ignore[valid-type]
@@ -64,11 +67,12 @@ def embed(
         run: the run's folder (model, config, history, report); by default runs/EDGES, named as the file or folder.
         half: write 16-bit floats.
         report: write RUN/report.html.
-        recipe: auto (by the size of the graph; for many graphs, graphs), default, paper, or a TOML, YAML or JSON file.
+        recipe: auto (default; for many graphs, graphs), encoder, paper, or a TOML, YAML or JSON file.
             Options override it.
         resume: continue an interrupted run (auto), or start again (never).
         device: cpu, cuda or auto.
         reading: which columns are what.
+        bands: settings of the bands that override the recipe.
         encoder: settings of the encoder that override the recipe.
         objective: settings of the objective that override the recipe.
         train: settings of the training that override the recipe.
@@ -88,7 +92,7 @@ def embed(
         settings=InputSettings(**values),
         structure=structure,
         recipe=recipe,
-        options=given(encoder, objective, train),
+        options=given(bands, encoder, objective, train),
         half=half,
         report=report,
         resume=resume,

@@ -11,6 +11,7 @@ from cyclopts import Group, Parameter
 from docstring_parser import parse_from_object
 
 from girl.errors import InputError
+from girl.methods.bands import BandSettings
 from girl.methods.girl import GIRLSettings
 from girl.nn.classifier import ClassifierSettings
 from girl.nn.encoder import EncoderSettings
@@ -20,8 +21,9 @@ from girl.training.supervised import TRAINING as TRAINING_OF_LABELS
 from girl.training.supervised import RegularizerSettings
 
 COLUMNS = Group("Columns", sort_key=0.5)
-ENCODER = Group("Encoder", sort_key=3)
-OBJECTIVE = Group("Objective", sort_key=4)
+BANDS = Group("Bands (of the default recipe)", sort_key=2)
+ENCODER = Group("Encoder (selects the recipe encoder)", sort_key=3)
+OBJECTIVE = Group("Objective (selects the recipe encoder)", sort_key=4)
 REGULARIZER = Group("Regulariser", sort_key=2.5)
 MODEL = Group("Model", sort_key=3)
 TRAINING = Group("Training", sort_key=5)
@@ -31,7 +33,7 @@ def _options(
     settings: type,
     name: str,
     group: Group,
-    default_text: str = " Default recipe: {}.",
+    default_text: str = " By default {}.",
     without: Collection[str] = (),
     defaults: object = None,
 ) -> type:
@@ -50,7 +52,7 @@ def _options(
     options: list[Any] = []
     for item in [f for f in fields(settings) if f.name not in without]:
         value = item.default if defaults is None else getattr(defaults, item.name)
-        default = "by the smoother" if value in (None, MISSING) else _as_text(value)
+        default = "by the smoother" if value in (None, MISSING) else _as_text(value) or "chosen by the judge"
         is_tuple = get_origin(types[item.name]) is tuple
         kind = list[types[item.name].__args__[0]] if is_tuple else types[item.name]  # type: ignore[misc]
         parameter = Parameter(
@@ -70,6 +72,7 @@ def _as_text(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
+BandOptions = _options(BandSettings, "BandOptions", BANDS)
 EncoderOptions = _options(EncoderSettings, "EncoderOptions", ENCODER)
 ObjectiveOptions = _options(GIRLSettings, "ObjectiveOptions", OBJECTIVE)
 TrainOptions = _options(TrainSettings, "TrainOptions", TRAINING)
@@ -92,7 +95,7 @@ SupervisedOptions = _options(
 )
 
 #: Nothing given.
-NO_ENCODER, NO_OBJECTIVE, NO_TRAIN = EncoderOptions(), ObjectiveOptions(), TrainOptions()
+NO_BANDS, NO_ENCODER, NO_OBJECTIVE, NO_TRAIN = BandOptions(), EncoderOptions(), ObjectiveOptions(), TrainOptions()
 NO_MODEL, NO_REGULARIZER, NO_SUPERVISED = ModelOptions(), RegularizerOptions(), SupervisedOptions()
 NO_GRAPH_ENCODER, NO_INPUT = GraphEncoderOptions(), InputOptions()
 

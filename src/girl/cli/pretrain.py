@@ -10,9 +10,11 @@ from rich.table import Table
 
 from girl.cli.app import DATA, OUT, RUN, console, say
 from girl.cli.options import (
+    NO_BANDS,
     NO_ENCODER,
     NO_OBJECTIVE,
     NO_TRAIN,
+    BandOptions,
     EncoderOptions,
     ObjectiveOptions,
     TrainOptions,
@@ -35,6 +37,7 @@ def pretrain(
     set_: Annotated[list[str] | None, Parameter(name="--set", group=RUN, negative="")] = None,
     resume: Annotated[Literal["auto", "never"], Parameter(group=RUN)] = "auto",
     device: Annotated[str, Parameter(group=RUN)] = "auto",
+    bands: Annotated[BandOptions, Parameter(name="*")] = NO_BANDS,  # type: ignore[valid-type]
     encoder: Annotated[EncoderOptions, Parameter(name="*")] = NO_ENCODER,  # type: ignore[valid-type]
     objective: Annotated[ObjectiveOptions, Parameter(name="*")] = NO_OBJECTIVE,  # type: ignore[valid-type]
     train: Annotated[TrainOptions, Parameter(name="*")] = NO_TRAIN,  # type: ignore[valid-type]
@@ -58,12 +61,13 @@ def pretrain(
         mirror: a folder of raw files to copy from instead of downloading; by default GIRL_MIRROR.
         method: one that `girl methods` lists.
         recipe: "tuned" (the one chosen for the dataset on validation nodes; for other methods than GIRL, the published
-            one), "default" (for any graph), "paper" (GIRL as published), or a TOML, YAML or JSON file. Options below
-            override it.
+            one), "default" (for any graph), "encoder" (trains one), "paper" (GIRL as published), or a TOML, YAML or
+            JSON file. Options below override it.
         set_: a setting by its name, as in a recipe file: --set temperature=0.5. For methods other than girl, whose
             settings have no options.
         resume: continue an interrupted run (auto), or start again (never).
         device: cpu, cuda or auto.
+        bands: settings of the bands that override the recipe.
         encoder: settings of the encoder that override the recipe.
         objective: settings of the objective that override the recipe.
         train: settings of the training that override the recipe.
@@ -84,12 +88,12 @@ def pretrain(
         verbose=console,
         data_root=data_root,
         mirror=mirror,
-        **given(encoder, objective, train),
+        **given(bands, encoder, objective, train),
         **assigned(set_ or []),
     )
     stopped = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
     say(f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{stopped}. Saved in {folder}")
-    say(f"next: girl evaluate {folder}" + (f", girl report {folder}" if run.recipe.name == "girl" else ""))
+    say(f"next: girl evaluate {folder}" + (f", girl report {folder}" if run.recipe.name in ("girl", "bands") else ""))
 
 
 def evaluate(

@@ -10,6 +10,7 @@ import torch
 
 from girl import datasets, splits
 from girl.errors import InputError
+from girl.methods.encoder_method import EncoderMethod
 from girl.nn.diagnosis import unexplained_fraction, unexplained_fractions
 from girl.training.batch import make_batch
 from girl.training.run import load_run
@@ -46,7 +47,10 @@ def diagnose_run(
         settings, title = recipe.model.encoder, f"{recipe.regularizer.regularizer}, depth {recipe.model.depth}"
     else:
         pretrained = load_run(run)
-        settings, trace, config = pretrained.recipe.encoder, [], pretrained.config
+        if not isinstance(pretrained.method, EncoderMethod):
+            raise InputError(f"{run}: given a run of the default recipe, expected one with layers, which it has not")
+        method, settings = pretrained.method, pretrained.recipe.encoder
+        trace, config = [], pretrained.config
         name = "GIRL" if pretrained.recipe.name == "girl" else pretrained.recipe.name
         title = f"{name}, {settings.conv}, depth {settings.layers}"
     if "dataset" not in config:
@@ -57,9 +61,5 @@ def diagnose_run(
     batch = make_batch(dataset.data, settings)
     measured, y = getattr(split, nodes), dataset.data.y
     features = unexplained_fraction(batch.x.dense(measured), y[measured], torch.Generator().manual_seed(0))
-    layers = (
-        pretrained.method.iter_layers(batch)
-        if supervised is None
-        else supervised.model.iter_layers(batch.x, batch.graph)
-    )
+    layers = method.iter_layers(batch) if supervised is None else supervised.model.iter_layers(batch.x, batch.graph)
     return Diagnosis(f"{dataset.title}: {title}", [features, *unexplained_fractions(layers, y, measured)], trace)

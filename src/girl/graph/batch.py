@@ -26,6 +26,9 @@ class Batch:
     """In a set of graphs, the graph of each node (n), sorted."""
     num_graphs: int = 0
     """The number of graphs in the set."""
+    column_group: Tensor | None = None
+    """The group of each feature column (d), such as the column of a table that it was made from; None if each is one
+    of its own."""
 
     @property
     def num_nodes(self) -> int:
@@ -42,7 +45,9 @@ class Batch:
         numbered from 0.
         """
         graph_id = None if self.graph_id is None else self.graph_id[nodes]
-        part = Batch(self.x.rows(nodes), self.graph.subgraph(nodes), nodes, graph_id, self.num_graphs)
+        part = Batch(
+            self.x.rows(nodes), self.graph.subgraph(nodes), nodes, graph_id, self.num_graphs, self.column_group
+        )
         if graph_id is None or not renumber_graphs:
             return part
         remaining, graph_id = torch.unique(graph_id, return_inverse=True)
@@ -64,4 +69,4 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Batch:
         node_id, graph_id = (None if part is None else part.to(device) for part in (self.node_id, self.graph_id))
-        return Batch(self.x.to(device), self.graph.to(device), node_id, graph_id, self.num_graphs)
+        return Batch(self.x.to(device), self.graph.to(device), node_id, graph_id, self.num_graphs, self.column_group)

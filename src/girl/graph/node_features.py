@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from girl.kernel.sparse import SparseMatrix, csr
+from girl.kernel.sparse import SparseMatrix, csr, to_scipy
 
 Normalization = Literal["none", "l2", "sized", "sum", "zscore"]
 NORMALIZATIONS = get_args(Normalization)
@@ -157,10 +157,40 @@ class NodeFeatures:
         """Columns set to zero for all nodes, each with probability ``rate``. Of sparse features, only S is."""
         if not rate:
             return self
-        keep = (torch.rand(self.shape[1], generator=generator, device=self.device) >= rate).float()
+        return self.select_columns(torch.rand(self.shape[1], generator=generator, device=self.device) >= rate)
+
+    def select_columns(self, keep: Tensor) -> NodeFeatures:
+        """The columns at which ``keep`` (d) is true; the others are set to zero. Of sparse features, only S is."""
+        mask = keep.to(device=self.device, dtype=torch.float32)
         return self._with_values(
-            self._values * (keep if self.sparse is None else keep[self.sparse.tensor.col_indices()])
+            self._values * (mask if self.sparse is None else mask[self.sparse.tensor.col_indices()])
         )
+
+    def columns(self, index: Tensor) -> Tensor:
+        """The columns ``index`` as a dense tensor (n × k), of features without masked rows."""
+        if self._dense is not None:
+            return self._dense[:, index]
+        assert self._token is None
+        out = torch.from_numpy(to_scipy(self._sparse.tensor.cpu())[:, index.cpu().numpy()].toarray()).to(self.device)
+        return out if self.offset is None else out + self.offset
+
+    def row_sizes(self) -> Tensor:
+        """The sum of the absolute values in each row (n); of sparse features, only of S."""
+        if self._dense is not None:
+            return self._dense.abs().sum(1)
+        zeros = torch.zeros(self.shape[0], device=self.device)
+        return zeros.index_add(0, _row_of_entries(self._sparse.tensor), self._sparse.values.abs())
+
+    @property
+    def is_nonnegative(self) -> bool:
+        """Whether no entry is below zero, as in counts and bags of words."""
+        return self.offset is None and (not self._values.numel() or float(self._values.min()) >= 0)
+
+    def normalized(self, normalization: Normalization) -> NodeFeatures:
+        """The same features with normalised rows, as :meth:`from_tensor` does it."""
+        assert self.offset is None
+        assert self._token is None
+        return NodeFeatures.from_tensor(self._values if self.sparse is None else self._sparse.tensor, normalization)
 
     def _with_values(self, values: Tensor) -> NodeFeatures:
         """The same features with another dense tensor, or with other entries of S."""

@@ -42,6 +42,11 @@ def to_csr_or_dense(x: Any) -> Tensor:
     x = scipy.sparse.csr_matrix(x, dtype="float32")
     if x.nnz >= MAX_DENSITY * x.shape[0] * x.shape[1]:
         return torch.from_numpy(x.toarray())
+    return to_csr(x)
+
+
+def to_csr(x: scipy.sparse.csr_matrix) -> Tensor:
+    """A scipy matrix as a CSR tensor."""
     x.sort_indices()
     crow, col = torch.from_numpy(x.indptr).long(), torch.from_numpy(x.indices).long()
     return csr(crow, col, torch.from_numpy(x.data), (x.shape[0], x.shape[1]))

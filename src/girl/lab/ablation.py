@@ -39,7 +39,7 @@ class Ablation(CellExperiment):
 
         The embedding is the last layer alone, as in the paper. The width is 256.
         """
-        recipes, base = {}, Recipe()
+        recipes, base = {}, Recipe.encoder_default()
         clusters, epochs = TRAINING[dataset]
         train = replace(base.train, clusters=clusters, epochs=epochs, seed=seed)
         for conv in CONVS:

@@ -53,7 +53,8 @@ class Comparison(CellExperiment):
     @property
     def peers(self) -> tuple[str, ...]:
         """The other methods, also those that other packages bring."""
-        return tuple(name for name, entry in methods().items() if entry.level != self.other_level and name != "girl")
+        own = ("girl", "bands")
+        return tuple(name for name, entry in methods().items() if entry.level != self.other_level and name not in own)
 
     def recipe(self, method: str, dataset: str) -> Recipe | None:
         """The recipe of any method."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from girl.graph.batch import Batch
 from girl.lab.peak_memory import peak_bytes, reset_peak, resident_bytes
-from girl.methods.encoder_method import EncoderMethod
+from girl.methods.base import Method
 from girl.training.recipe import Recipe
 from girl.training.run import pretrain
 from girl.training.state import History
@@ -37,7 +37,7 @@ class ValidationCurve:
         """Of the training's memory until now, in bytes."""
         self._next = 1
 
-    def __call__(self, method: EncoderMethod, history: History) -> None:
+    def __call__(self, method: Method, history: History) -> None:
         """Called after every epoch: add a point, if it is time to."""
         if len(history.epochs) < self._next:
             return

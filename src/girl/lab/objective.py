@@ -48,7 +48,7 @@ class Objective(CellExperiment):
 
     def recipes(self, dataset: str, seed: int) -> dict[str, Recipe]:
         """The variants."""
-        return {name: Recipe().with_values(values).with_seed(seed) for name, values in VARIANTS.items()}
+        return {name: Recipe.encoder_default().with_values(values).with_seed(seed) for name, values in VARIANTS.items()}
 
     def compute(self, cell: Cell) -> dict[str, Any]:
         """As the node tables do."""

@@ -116,7 +116,7 @@ def search(dataset: NodeDataset, trials: int, seeds: int, out: Path, console: Co
     for name, value in (about | {"provenance": provenance()}).items():
         study.set_user_attr(name, value)
     known: dict[str, dict[str, Any]] = study.user_attrs.get(KNOWN, {})
-    for name, recipe in (("shipped", tuned_recipe(dataset.name)), ("default", Recipe())):
+    for name, recipe in (("shipped", tuned_recipe(dataset.name)), ("encoder", Recipe.encoder_default())):
         if known.get(name, {}).get("recipe") != recipe.to_dict():
             known[name] = _scored(dataset, recipe, seeds)
             study.set_user_attr(KNOWN, known)
@@ -148,10 +148,10 @@ def finished(study: optuna.Study) -> list[FrozenTrial]:
 
 def toml_of(recipe: Recipe) -> str:
     """A recipe as a file, without what is as in the default."""
-    default = Recipe().to_dict()
-    lines = ["# Chosen by `girl search` on training and validation nodes; the rest is as in the default recipe."]
+    default = Recipe.encoder_default().to_dict()
+    lines = ["# Chosen by `girl search` on training and validation nodes; the rest is as in the recipe encoder."]
     for section, values in recipe.to_dict().items():
-        differ = {key: value for key, value in values.items() if value != default[section][key]}
+        differ = {key: value for key, value in values.items() if value != default[section][key] or key == "name"}
         if differ:
             lines += [f"[{section}]", *(f"{key} = {json.dumps(value)}" for key, value in differ.items()), ""]
     return "\n".join(lines).rstrip() + "\n"
@@ -181,4 +181,4 @@ def _scored(dataset: NodeDataset, settings: Recipe | dict[str, Any], seeds: int)
 
 
 def _recipe(settings: dict[str, Any]) -> Recipe:
-    return Recipe().with_values({**settings, "targets": settings["targets"].split()})
+    return Recipe.encoder_default().with_values({**settings, "targets": settings["targets"].split()})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,13 +18,18 @@ from girl.methods.memory import MemoryEstimate
 class Method(nn.Module, ABC):
     """A self-supervised method, as the training loop sees it: a module with a loss and embeddings.
 
-    Only :meth:`losses` and :meth:`embed` must be written. All randomness must come from the given generator, so that a
-    resumed run ends in the same bits as an uninterrupted one. ``data`` is the whole training graph, or set of graphs;
-    ``batch`` a part of it.
+    Only :meth:`losses`, :meth:`embed` and :attr:`width` must be written. All randomness must come from the given
+    generator, so that a resumed run ends in the same bits as an uninterrupted one. ``data`` is the complete training
+    graph, or set of graphs; ``batch`` a part of it.
     """
 
     shares_prepared = False
     """Whether other processes can take over what :meth:`prepare` computed, by :meth:`load_prepared`."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where its weights and buffers are."""
+        return next(chain(self.parameters(), self.buffers())).device
 
     def prepare(self, data: Batch, generator: torch.Generator) -> None:
         """Called once before the first step, also of a resumed run: the same arguments must give the same result."""
@@ -43,6 +50,11 @@ class Method(nn.Module, ABC):
     def memory(self, data: Batch, batch_nodes: int) -> MemoryEstimate | None:
         """The memory that training takes in batches of ``batch_nodes`` nodes; None if unknown."""
         return None
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Columns of an embedding."""
 
     @abstractmethod
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
@@ -65,6 +77,10 @@ class Method(nn.Module, ABC):
     def finish(self, data: Batch) -> Tensor:
         """Called once after the last step; returns the embeddings of the training graph."""
         return self.embed(data)
+
+    def choices(self) -> dict[str, Any]:
+        """What the method has chosen for the training graph, as JSON values; stored with the run."""
+        return {}
 
     @abstractmethod
     def embed(self, data: Batch) -> Tensor:

@@ -11,6 +11,8 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Literal
 
 from girl.errors import InputError
+from girl.methods.bands import BandMethod, BandSettings
+from girl.methods.base import Method
 from girl.methods.bgcl import BGCL, BGCLSettings
 from girl.methods.bgrl import BGRL, BGRLSettings
 from girl.methods.ccassg import CCASSG, CCASSGSettings
@@ -43,7 +45,7 @@ class MethodEntry:
     name: str
     settings: type[DataclassInstance]
     """A frozen dataclass with a default for each setting."""
-    build: Callable[[int, Any, Any], EncoderMethod]
+    build: Callable[[int, Any, Any], Method]
     """Makes the method from the number of feature columns, the encoder's settings and its own: the class itself."""
     summary: str = ""
     """One line: what the method learns from."""
@@ -70,6 +72,8 @@ def _entry(
 
 # fmt: off
 _BUILT_IN = (
+    MethodEntry("bands", BandSettings, BandMethod, "weighs views of the graph by how they explain hidden parts of it",
+                "this project; the default"),
     MethodEntry("girl", GIRLSettings, GIRLMethod, "regresses features of a node and its neighbourhood on the embedding",
                 "Fishman et al., ICML 2023, and this project", "both"),
     _entry("dgi", DGISettings, DGI, "distinguishes nodes from those of a shuffled graph, by the graph's summary",

@@ -28,6 +28,8 @@ class ColumnEncoder(ABC):
     """A fitted encoder of one column. The class method ``fit`` returns None if the column has no information."""
 
     kind: ClassVar[str]
+    divisible: ClassVar[bool] = False
+    """Whether each feature says something of its own, as the entries of a list do; the levels of a category do not."""
     column: str
     """Name of the column in the table."""
     flag_missing: bool
@@ -48,6 +50,7 @@ class Vector(ColumnEncoder):
     """Rows of k numbers, standardized to mean 0 and standard deviation 1 by position; missing ones become the mean."""
 
     kind = "vector"
+    divisible = True
     keep_constant: ClassVar[bool] = False
     """Whether numbers that are all equal are kept if some are missing, so that these are marked."""
     mean: tuple[float, ...]
@@ -216,6 +219,7 @@ class Bag(ColumnEncoder):
     """
 
     kind = "list"
+    divisible = True
     vocabulary: tuple[int, ...] | tuple[str, ...]
     norm: float
 
@@ -252,6 +256,7 @@ class Text(ColumnEncoder):
     """Words, hashed to a fixed number of features; rows are scaled like those of a bag."""
 
     kind = "text"
+    divisible = True
     width: int
     norm: float
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import scipy.sparse
+from numpy.typing import NDArray
 
 from girl.errors import InputError
 from girl.tables.cells import guess_date_format, is_time, mostly_numbers, to_lists, to_text
@@ -126,6 +127,16 @@ class TableEncoder:
         """The names of the d features."""
         names = [n for e in self.encoders for n in e.feature_names + [f"{e.column} missing"] * e.flag_missing]
         return names + [ONLY_IN_EDGES] * self.flag_absent
+
+    @property
+    def feature_groups(self) -> NDArray[np.int64]:
+        """A number for each feature (d); features with the same number are parts of one value, such as a category."""
+        sizes: list[int] = []
+        for encoder in self.encoders:
+            count = len(encoder.feature_names)
+            sizes += [1] * (count + encoder.flag_missing) if encoder.divisible else [count + encoder.flag_missing]
+        sizes += [1] * self.flag_absent
+        return np.repeat(np.arange(len(sizes)), sizes)
 
     @property
     def columns(self) -> list[str]:

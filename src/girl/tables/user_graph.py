@@ -93,6 +93,8 @@ def build_graph(
     x, encoder, filled = _encode(nodes, settings, tables.labels, encoder, notes)
     unique = _unique_edges(edges, nodes, settings.directed)
     data = Data(x=x, edge_index=unique.edge_index, edge_weight=unique.edge_weight, num_nodes=n)
+    if encoder is not None:
+        data.column_group = torch.from_numpy(encoder.feature_groups)
     counts: Counts = {"folder" if tables.files else "edge file": tables.edges.name}
     if tables.nodes and not (tables.files and tables.id_column):
         counts["node file"] = nodes.name

@@ -16,12 +16,14 @@ from girl.nn.encoder import EncoderSettings
 
 
 def make_batch(data: Data, settings: EncoderSettings, device: torch.device | str = "cpu") -> Batch:
-    """The batch of a full graph: normalised features, edges, edge weights (``edge_weight``) and graph ids, if any."""
-    if data.x is None:
-        raise InputError("x: the graph has no node features, expected a matrix with a row for each node")
-    num_nodes = data.x.shape[0]
+    """The batch of a full graph: normalised features, edges, edge weights (``edge_weight``) and graph ids, if any.
+
+    A graph without features has a matrix without columns.
+    """
+    x = torch.zeros(data.num_nodes or 0, 0) if data.x is None else data.x
+    num_nodes = x.shape[0]
     check_edge_index(data.edge_index, num_nodes)
-    x = data.x.coalesce() if data.x.layout == torch.sparse_coo else data.x
+    x = x.coalesce() if x.layout == torch.sparse_coo else x
     values = x if x.layout == torch.strided else x.values()
     if not bool(torch.isfinite(values).all()):
         raise InputError("x: given NaN or infinite features, expected finite numbers: fill or drop them first")
@@ -33,13 +35,14 @@ def make_batch(data: Data, settings: EncoderSettings, device: torch.device | str
     num_graphs = 0
     if graph_id is not None:
         num_graphs = data.graphs if "graphs" in data else len(data.y)
-    return Batch(NodeFeatures.from_tensor(x, settings.normalize), graph, None, graph_id, num_graphs).to(device)
+    groups = data.column_group if "column_group" in data else None
+    return Batch(NodeFeatures.from_tensor(x, settings.normalize), graph, None, graph_id, num_graphs, groups).to(device)
 
 
 def induced_batch(data: Batch, nodes: Tensor) -> Batch:
     """The subgraph of some nodes as a graph of its own: all that inductive training sees."""
     part = data.subgraph(nodes)
-    return Batch(part.x, part.graph)
+    return Batch(part.x, part.graph, column_group=data.column_group)
 
 
 def fingerprint(data: Batch) -> str:

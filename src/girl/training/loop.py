@@ -51,13 +51,21 @@ def fit(
     config = config or {}
     processes, folder = context.distributed, context.checkpoints
     check_memory(method, data, settings, processes.num_local)
-    _check_batches(data, settings, context)
+    trainable = any(parameter.requires_grad for parameter in method.parameters())
+    if trainable:
+        _check_batches(data, settings, context)
     if folder is not None and context.writes:
         folder.mkdir(parents=True, exist_ok=True)
     if processes.ranks is not None:
         method.distribute(processes.ranks)
     with context.phase("preparing targets"):
         _prepare(method, data, settings.seed, context)
+    if not trainable:
+        if folder is not None:
+            _earlier_state(context, config)  # a run of another graph is an error
+            if context.writes:
+                save_checkpoint(folder, 0, {}, {"config": config})
+        return History()
     state = TrainingState(method, settings, context)
     if folder is not None:
         _resume(state, context, config)
@@ -180,17 +188,23 @@ def _copy(state: TrainingState) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def _resume(state: TrainingState, context: Context, config: dict[str, Any]) -> None:
-    """Restore the newest checkpoint, if it is of the same run."""
+    """Restore the newest checkpoint, if there is one."""
+    if (checkpoint := _earlier_state(context, config)) is not None:
+        state.restore(*checkpoint)
+
+
+def _earlier_state(context: Context, config: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    """The newest checkpoint, if there is one and it is to be resumed; one of another run is an error."""
     folder = context.checkpoints
     assert folder is not None
     if context.resume == "never":
         for path in list_checkpoints(folder) if context.writes else []:
             path.unlink()
-        return
+        return None
     checkpoint = context.distributed.broadcast_object(lambda: load_newest(folder))
     if checkpoint is None:
-        return
-    tensors, numbers = checkpoint
+        return None
+    _, numbers = checkpoint
     before, now = _flatten(numbers["config"]), _flatten(config)
     differences = [
         f"{key.split('.')[-1]} ({_shorten(before.get(key))}, now {_shorten(now.get(key))})"
@@ -202,7 +216,7 @@ def _resume(state: TrainingState, context: Context, config: dict[str, Any]) -> N
             f"{folder}: holds another run, which differs in {', '.join(differences)}. Give another folder, or start "
             "again with --resume never"
         )
-    state.restore(tensors, numbers)
+    return checkpoint
 
 
 #: Settings that may change when a run is resumed: they do not alter what is learned.

@@ -16,6 +16,7 @@ import yaml
 
 from girl.datasets.registry import DATASETS
 from girl.errors import InputError
+from girl.methods.bands import BandSettings
 from girl.methods.girl import GIRLSettings
 from girl.methods.registry import find_method, method_of
 from girl.nn.encoder import EncoderSettings
@@ -32,37 +33,59 @@ R = TypeVar("R", bound="DataclassInstance")
 class Recipe:
     """The settings of encoder, method and training. ``Recipe()`` is the default, meant for any graph.
 
+    The default puts an embedding together from bands of the graph and has no layers to train. All other recipes train
+    an encoder; :meth:`encoder_default` is the one for any graph.
+
     Example:
         >>> import girl
+        >>> girl.Recipe().with_values({"dim": 64}).name
+        'bands'
         >>> recipe = girl.Recipe.load("cora").with_values({"epochs": 5, "encoder": {"hidden": 64}})
         >>> recipe.name, recipe.train.epochs, recipe.encoder.hidden
         ('girl', 5, 64)
     """
 
-    encoder: EncoderSettings = field(default_factory=EncoderSettings)
-    method: DataclassInstance = field(default_factory=GIRLSettings)
+    encoder: EncoderSettings = field(default_factory=lambda: EncoderSettings(normalize="none"))
+    method: DataclassInstance = field(default_factory=BandSettings)
     """The settings of one of :func:`girl.methods.names`; their type decides which."""
     train: TrainSettings = field(default_factory=TrainSettings)
+
+    @classmethod
+    def encoder_default(cls) -> Recipe:
+        """GIRL's encoder, for any graph: the recipe ``encoder``."""
+        return cls(EncoderSettings(), GIRLSettings(), TrainSettings())
+
+    @classmethod
+    def default_for(cls, values: dict[str, Any]) -> Recipe:
+        """The default recipe; but the recipe ``encoder`` for settings of an encoder, its objective or its training."""
+        return cls.encoder_default() if _trains_encoder(values) else cls()
 
     @classmethod
     def load(cls, source: str | Path) -> Recipe:
         """A shipped recipe by its name (see :meth:`names`), or one from a TOML, YAML or JSON file.
 
         A file lists what differs from the default, in the sections ``encoder``, ``method`` and ``train`` or without
-        sections.
+        sections; see :meth:`default_for`.
         """
         if source == "default":
             return cls()
+        if source == "encoder":
+            return cls.encoder_default()
         if source in cls.names():
             text = resources.files("girl.training.recipes").joinpath(f"{source}.toml").read_text(encoding="utf-8")
-            return cls().with_values(tomllib.loads(text), f"{source}.toml")
-        return cls().with_values(_read_values(Path(source)), str(source))
+            return cls.encoder_default().with_values(tomllib.loads(text), f"{source}.toml")
+        values = _read_values(Path(source))
+        return cls.default_for(values).with_values(values, str(source))
 
     @staticmethod
     def names() -> list[str]:
-        """The names of the shipped recipes: default, paper (as printed), released, those of datasets, and others."""
+        """The names of the shipped recipes: default, encoder, paper (as printed), those of datasets, and others."""
         files = resources.files("girl.training.recipes").iterdir()
-        return ["default", *sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))]
+        return [
+            "default",
+            "encoder",
+            *sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")),
+        ]
 
     @property
     def name(self) -> str:
@@ -79,14 +102,17 @@ class Recipe:
 
         Args:
             values: by section, ``{"train": {"lr": 0.01}}``, or by name alone, ``{"lr": 0.01}``.
-                ``{"method": {"name": "dgi"}}`` changes the method, to its default settings.
+                ``{"method": {"name": "dgi"}}`` changes the method, to its default settings; so do encoder and training
+            if the default recipe, which has neither, is left or entered.
             where: the origin of the values, for error messages.
         """
         section, base = values.get("method"), self
         if isinstance(section, dict) and "name" in section:
             entry = find_method(section["name"], where)
             if entry.settings is not type(self.method):
-                base = replace(self, method=entry.settings())
+                if BandSettings in (entry.settings, type(self.method)):
+                    base = Recipe() if entry.settings is BandSettings else Recipe.encoder_default()
+                base = replace(base, method=entry.settings())
             values = values | {"method": {key: value for key, value in section.items() if key != "name"}}
         return replace_settings(base, values, where)
 
@@ -117,8 +143,15 @@ def _read_values(path: Path) -> dict[str, Any]:
     return values
 
 
+def _trains_encoder(values: dict[str, Any]) -> bool:
+    """Whether settings are of a recipe that trains an encoder."""
+    flat = {name for key, value in values.items() for name in (value if isinstance(value, dict) else [key])}
+    settings = (EncoderSettings, GIRLSettings, TrainSettings)
+    return bool(flat & ({item.name for kind in settings for item in fields(kind)} - {"normalize", "directed", "seed"}))
+
+
 def tuned_recipe(dataset: str) -> Recipe:
-    """The recipe chosen for a dataset on its validation nodes; else the default, or that of graph sets."""
+    """The recipe chosen for a dataset on its validation nodes; else the default, or that of sets of graphs."""
     if dataset in Recipe.names():
         return Recipe.load(dataset)
     entry = DATASETS.get(dataset)
@@ -126,9 +159,12 @@ def tuned_recipe(dataset: str) -> Recipe:
 
 
 def method_recipe(method: str, dataset: str | None = None) -> Recipe:
-    """The recipe of a method's publication, with what it changes for a dataset. For GIRL, :func:`tuned_recipe`."""
+    """The recipe of a method's publication, with what it changes for a dataset.
+
+    For GIRL it is :func:`tuned_recipe`, and without a dataset the recipe ``encoder``.
+    """
     if method == "girl":
-        return Recipe() if dataset is None else tuned_recipe(dataset)
+        return Recipe.encoder_default() if dataset is None else tuned_recipe(dataset)
     values = tomllib.loads(find_method(method).recipe())
     by_dataset = values.pop("datasets", {})
     recipe = Recipe().with_values({"method": {"name": method}}).with_values(values, f"recipe of {method}")
@@ -171,8 +207,8 @@ def replace_settings(recipe: R, values: dict[str, Any], where: str) -> R:
         for name, value in change.items():
             if not isinstance(getattr(sections[section], name), tuple):
                 continue
-            if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-                raise InputError(f"{where}: {name}: given {value!r}, expected a list of names")
+            if not isinstance(value, list | tuple) or not all(isinstance(item, str | float | int) for item in value):
+                raise InputError(f"{where}: {name}: given {value!r}, expected a list")
             change[name] = tuple(value)
     try:
         return replace(recipe, **{section: replace(sections[section], **change) for section, change in changes.items()})
@@ -181,6 +217,9 @@ def replace_settings(recipe: R, values: dict[str, Any], where: str) -> R:
 
 
 def _unknown_setting(where: str, key: str, names: list[str]) -> InputError:
+    for settings, recipe in ((GIRLSettings, "encoder"), (BandSettings, "default")):
+        if key.split(".")[-1] in [item.name for item in fields(settings)]:
+            return InputError(f"{where}: {key}: given with another recipe, expected the recipe {recipe}, which has it")
     near = difflib.get_close_matches(key.split(".")[-1], names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return InputError(f"{where}: no setting is called {key!r}{hint} Known: {', '.join(names)}")

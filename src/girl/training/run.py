@@ -11,9 +11,11 @@ from typing import Any
 from torch import Tensor
 from torch_geometric.data import Data
 
+from girl.console import print_line
 from girl.errors import InputError
 from girl.graph.batch import Batch
-from girl.methods.encoder_method import EncoderMethod
+from girl.methods.base import Method
+from girl.methods.choice import Choice
 from girl.nn.encoder import shared_encoders
 from girl.training.batch import fingerprint, make_batch
 from girl.training.context import Context
@@ -29,7 +31,7 @@ class Run:
     """A trained method, with its recipe and its history."""
 
     recipe: Recipe
-    method: EncoderMethod
+    method: Method
     config: dict[str, Any] = field(default_factory=dict)
     """What it was trained on, as JSON values."""
     history: History = field(default_factory=History)
@@ -38,10 +40,15 @@ class Run:
     folder: Path | None = None
     """Where the run is stored, if it is."""
 
+    @property
+    def choice(self) -> Choice | None:
+        """Which bands were chosen for the graph, and why; None if the recipe trains an encoder."""
+        return Choice.from_dict(self.config["choices"]) if "choices" in self.config else None
+
     def embed(self, data: Data | Batch) -> Tensor:
         """Embeddings of all nodes of a graph, or of all graphs of a set (n × k)."""
         if isinstance(data, Data):
-            data = make_batch(data, self.recipe.encoder, next(self.method.parameters()).device)
+            data = make_batch(data, self.recipe.encoder, self.method.device)
         return self.method.embed(data)
 
 
@@ -50,7 +57,7 @@ def pretrain(
     recipe: Recipe,
     context: Context | None = None,
     config: dict[str, Any] | None = None,
-    callback: Callable[[EncoderMethod, History], None] | None = None,
+    callback: Callable[[Method, History], None] | None = None,
 ) -> Run:
     """Train a method on a graph without labels.
 
@@ -69,6 +76,10 @@ def pretrain(
     history = fit(method, data, recipe.train, context, config, None if callback is None else partial(callback, method))
     with context.phase("embedding"), shared_encoders(method, context.distributed.ranks):
         vectors = method.finish(data)
+    if choices := method.choices():
+        config["choices"] = choices
+        for line in Choice.from_dict(choices).lines():
+            print_line(context.console, line)
     run = Run(recipe, method, config, history, vectors, context.folder)
     if context.writes and context.folder is not None:
         save_run(run, context.folder)

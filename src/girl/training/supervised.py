@@ -129,6 +129,11 @@ class SupervisedMethod(Method):
                 classes=None if labels.multilabel else labels.classes,
             )
 
+    @property
+    def width(self) -> int:
+        """The number of classes: a node's logits represent it."""
+        return self.labels.classes
+
     def distribute(self, communicator: Communicator) -> None:
         """Use the training nodes of all processes as one batch."""
         self._communicator = communicator

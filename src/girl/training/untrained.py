@@ -10,6 +10,8 @@ from torch import Tensor
 from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.graph.subspace import principal_directions
+from girl.methods.bands import BandSettings
+from girl.methods.base import Method
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.girl import GIRLSettings
 from girl.methods.registry import method_of
@@ -28,12 +30,16 @@ def resolve_recipe(recipe: Recipe, data: Batch) -> Recipe:
         raise InputError(f"method: {recipe.name} given one graph, expected a set of graphs, such as mutag")
     if data.graph_id is None and recipe.encoder.readout_rank:
         recipe = replace(recipe, encoder=replace(recipe.encoder, readout_rank=0))
+    if isinstance(recipe.method, BandSettings):
+        return recipe
+    if not data.x.shape[1]:
+        raise InputError("x: the graph has no node features; expected some, or the default recipe, which needs none")
     if recipe.encoder.keep and data.x.is_ids:
         return replace(recipe, encoder=replace(recipe.encoder, keep=0.0))
     return recipe
 
 
-def untrained_method(inputs: int, recipe: Recipe, device: torch.device | str = "cpu") -> EncoderMethod:
+def untrained_method(inputs: int, recipe: Recipe, device: torch.device | str = "cpu") -> Method:
     """The method before its first step. Its weights depend on the seed only.
 
     Args:
@@ -50,7 +56,8 @@ def untrained_method(inputs: int, recipe: Recipe, device: torch.device | str = "
 def embed_untrained(data: Batch, recipe: Recipe, part: Batch | None = None) -> Tensor:
     """Embeddings (n × k) by the untrained method: the baseline that shows what training adds.
 
-    The features that stand beside the layers are not trained, so the baseline has them too.
+    The features that stand beside the layers are not trained, so the baseline has them too. For the default recipe,
+    which has no layers, it is the encoder of the recipe ``encoder``, as wide as the embedding.
 
     Args:
         data: the graph to embed.
@@ -58,6 +65,12 @@ def embed_untrained(data: Batch, recipe: Recipe, part: Batch | None = None) -> T
         part: the nodes that training would see; by default all.
     """
     part = data if part is None else part
+    if isinstance(recipe.method, BandSettings):
+        values = {"hidden": recipe.method.dim, "keep": 0.0, "directed": recipe.encoder.directed}
+        recipe = Recipe.encoder_default().with_values(values).with_seed(recipe.train.seed)
+        part, data = (
+            (_with_unit_rows(batch) for batch in (part, data)) if part is not data else (_with_unit_rows(data),) * 2
+        )
     method = untrained_method(data.x.shape[1], resolve_recipe(recipe, part), data.x.device)
     method.prepare(part, torch.Generator(data.x.device).manual_seed(recipe.train.seed))
     vectors = method.finish(part)
@@ -80,6 +93,12 @@ def embed_without_weights(data: Batch, recipe: Recipe) -> Tensor:
     directions = torch.eye(d, device=data.x.device) if hidden == d else None
     if directions is None:
         directions, _ = principal_directions(data.x.__matmul__, data.x.t_matmul, (n, d), hidden, generator)
+    assert isinstance(method, EncoderMethod)
     method.encoder.set_identity(directions)
     method.prepare(data, generator)
     return method.finish(data)
+
+
+def _with_unit_rows(batch: Batch) -> Batch:
+    """The batch with features of the same length in each row, as the recipe ``encoder`` has them."""
+    return replace(batch, x=batch.x.normalized("l2"))

@@ -1,0 +1,124 @@
+r"""Bands: simple views of a graph, none of which needs training, from which a representation is put together.
+
+Let z (n × r) be the features, S the matrix of a GCN and M the mean over neighbours. On a graph whose neighbours are
+alike, smoothed features (``near``, ``mid``, ``far``) are best; where they are not, a node's ``own``; where features say
+little, ``positions`` and ``roles``. Which of them count, and how much, is chosen for each graph: see
+:mod:`girl.methods.bands`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+import torch
+from torch import Tensor
+
+from girl.graph.graph import Graph
+from girl.graph.positions import POSITIONS, positions
+from girl.graph.structure import roles
+
+#: Every band, and what it tells of a node.
+BANDS: dict[str, str] = {
+    "own": "its own features",
+    "size": "how large its features are in sum",
+    "near": "features of the nearest nodes",
+    "mid": "features of nodes a few steps away",
+    "far": "features of the wider region",
+    "mean": "the mean of its neighbours' features",
+    "contrast": "how it differs from its neighbours",
+    "distribution": "how its neighbours' features are distributed",
+    "positions": "where it is in the graph",
+    "roles": "what its place looks like: degrees, returning walks",
+}
+#: Bands that are computed from features.
+FROM_FEATURES = tuple(name for name in BANDS if name not in ("positions", "roles"))
+
+#: Teleport probabilities of the low-pass bands, which are personalised PageRank, and the steps that all of them share.
+TELEPORTS = {"near": 0.5, "mid": 0.1, "far": 0.03}
+STEPS = 16
+#: Frequencies of the kernel features whose means describe a distribution; each gives a cosine and a sine.
+FREQUENCIES = 64
+#: Centres of the bumps that describe a size, in standard deviations of its logarithm, and their width.
+SIZE_CENTERS = (-2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
+SIZE_WIDTH = 0.5
+#: Roles of a node, and of how many steps around it.
+ROLE_STEPS = 2
+
+
+def iter_bands(
+    z: Tensor, log_size: Tensor, frequencies: Tensor, graph: Graph, names: Collection[str]
+) -> Iterator[tuple[str, Tensor]]:
+    """The bands called ``names``, one at a time, each n × its width.
+
+    Args:
+        z: features, n × r, centred.
+        log_size: the logarithm of the size of each node's features (n), standardised.
+        frequencies: r × :data:`FREQUENCIES`, of the kernel features.
+        graph: the graph.
+        names: which bands.
+    """
+    single: dict[str, Callable[[], Tensor]] = {
+        "own": lambda: z,
+        "size": lambda: size_bumps(log_size),
+        "mean": lambda: graph.mean @ z,
+        "contrast": lambda: z - graph.mean @ z,
+        "distribution": lambda: graph.mean @ kernel_features(z, frequencies),
+        "positions": lambda: positions(graph),
+        "roles": lambda: roles_around(graph),
+    }
+    for name, band in single.items():
+        if name in names:
+            yield name, band()
+    if low := [name for name in TELEPORTS if name in names]:
+        yield from low_pass(z, graph, low)
+
+
+def low_pass(z: Tensor, graph: Graph, names: Collection[str]) -> Iterator[tuple[str, Tensor]]:
+    r"""Personalised PageRank of z at several teleport probabilities α, from one series of powers of S.
+
+    .. math:: \sum_{k<K}\alpha(1-\alpha)^kS^kz + (1-\alpha)^KS^Kz .
+    """
+    sums = {name: TELEPORTS[name] * z for name in names}
+    power = z
+    for step in range(1, STEPS + 1):
+        power = graph.gcn @ power
+        for name, total in sums.items():
+            alpha = TELEPORTS[name]
+            total.add_(power, alpha=(1 - alpha) ** step * (alpha if step < STEPS else 1.0))
+    yield from sums.items()
+
+
+def kernel_features(z: Tensor, frequencies: Tensor) -> Tensor:
+    """Random Fourier features of z (n × 2f): their mean over nodes describes how the nodes' features are distributed.
+
+    It is an estimate of the conditional mean embedding of the neighbours' features.
+    """
+    angles = z @ frequencies
+    return torch.cat([angles.cos(), angles.sin()], 1)
+
+
+def size_bumps(log_size: Tensor) -> Tensor:
+    """A size as smooth bumps (n × 11), so that a linear model can use it in any way."""
+    centers = torch.tensor(SIZE_CENTERS, device=log_size.device)
+    return torch.exp(-((log_size.unsqueeze(1) - centers) / SIZE_WIDTH).square() / 2)
+
+
+def roles_around(graph: Graph) -> Tensor:
+    """Degrees and returning walks of a node, and their means over its neighbours and over theirs (n × 3k)."""
+    columns, _ = roles(graph.edge_index, graph.num_nodes, directed=not graph.symmetric)
+    steps = [torch.from_numpy(columns).to(graph.device)]
+    for _ in range(ROLE_STEPS):
+        steps.append(graph.mean @ steps[-1])
+    return torch.cat(steps, 1)
+
+
+def band_widths(rank: int, directed: bool) -> dict[str, int]:
+    """The number of columns of each band, for features of ``rank`` columns."""
+    widths = dict.fromkeys(BANDS, rank)
+    num_roles = (9 + 2 * directed) * (1 + ROLE_STEPS)
+    return widths | {
+        "size": len(SIZE_CENTERS),
+        "distribution": 2 * FREQUENCIES,
+        "positions": POSITIONS,
+        "roles": num_roles,
+    }

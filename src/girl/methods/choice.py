@@ -1,0 +1,84 @@
+"""What was chosen for a graph, and why, in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from girl.graph.bands import BANDS
+from girl.graph.hidden import MIN_GROUPS, TARGET_TEXT
+
+#: Bands by what they are made from; the kind with the largest scale describes the graph.
+SMOOTHED = ("near", "mid", "far", "mean", "distribution")
+OWN = ("own", "size", "contrast")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the judge chose for a graph, and why."""
+
+    scales: dict[str, float]
+    """The scale of each band that the graph has; 0: it is left out. The largest is 1."""
+    explained: dict[str, float]
+    """The share of each hidden part that the bands explain together: see :data:`girl.graph.hidden.TARGETS`."""
+    judged: bool
+    """Whether the hidden parts could be explained at all. If not, all scales are 1."""
+    groups: int
+    """Groups of feature columns; with fewer than 8, columns are not hidden."""
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Choice:
+        """The inverse of ``dataclasses.asdict``."""
+        return cls(**values)
+
+    @property
+    def used(self) -> dict[str, float]:
+        """The bands with a scale above 0, the largest first."""
+        return dict(sorted(((n, s) for n, s in self.scales.items() if s), key=lambda item: -item[1]))
+
+    @property
+    def left_out(self) -> list[str]:
+        """The bands with scale 0."""
+        return [name for name, scale in self.scales.items() if not scale]
+
+    @property
+    def headline(self) -> str:
+        """What kind of graph it is, and what follows."""
+        if not self.explained:
+            return "the scales of the bands were given" if self.judged else "there was nothing to judge the bands by"
+        if not self.judged:
+            return "nothing explains hidden columns or edges, so the bands cannot be judged: all count alike"
+        largest = next(iter(self.used))
+        if largest in SMOOTHED:
+            return "neighbours resemble each other, so smoothed features count most"
+        if largest in OWN:
+            return "neighbours say little about a node, so its own features count most"
+        if any(name in self.scales for name in OWN):
+            return "a node's place in the graph says more than features, so positions and roles count most"
+        return "without features, positions and roles are used"
+
+    def lines(self) -> list[str]:
+        """The choice in at most three lines."""
+        lines = [f"your graph: {self.headline}"]
+        if self.explained:
+            shares = [f"{_percent(share)} of {TARGET_TEXT[name]}" for name, share in self.explained.items()]
+            few = 0 < self.groups < MIN_GROUPS
+            note = f" ({self.groups} columns are too few to hide some)" if few else ""
+            lines.append(f"explained without labels: {_listed(shares)}{note}")
+        bands = ", ".join(f"{name} {scale:.2f}" for name, scale in self.used.items())
+        dropped = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
+        lines.append(f"bands: {bands}{dropped}")
+        return lines
+
+    def rows(self) -> list[tuple[str, str, float]]:
+        """For each band its name, what it tells of a node, and its scale; the largest first."""
+        ordered = {**self.used, **dict.fromkeys(self.left_out, 0.0)}
+        return [(name, BANDS[name], scale) for name, scale in ordered.items()]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * max(share, 0.0):.0f} %"
+
+
+def _listed(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
