@@ -1,0 +1,105 @@
+"""The tables of the default, from ``girl reproduce default``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import mean
+from typing import Any
+
+from girl.evaluation.controls import CONTROLS
+from girl.evaluation.metrics import Summary
+from girl.graph.bands import BANDS
+from girl.lab.default import DEFAULT_PROTOCOLS, Default
+from girl.lab.markdown import markdown_list, markdown_table, not_computed
+from girl.lab.scores import Scores, number_range
+
+#: The columns of a table.
+COLUMNS = (*CONTROLS, "untrained", "default")
+SMOOTHED = ("sgc", "hops", "ppr")
+
+
+def rows_of(scores: Scores, width: int) -> list[tuple[str, str, dict[str, Summary]]]:
+    """Dataset, protocol and the scores of each column, where the default has any."""
+    rows = []
+    for dataset, protocols in DEFAULT_PROTOCOLS.items():
+        for protocol in protocols:
+            every = {name: scores.summary(dataset, protocol, f"{name} {width}") for name in COLUMNS}
+            summaries = {name: summary for name, summary in every.items() if summary is not None}
+            if "default" in summaries and len(summaries) > 1:
+                rows.append((dataset, protocol, summaries))
+    return rows
+
+
+def table_default(scores: Scores, width: int) -> str:
+    """Test scores, mean ± standard deviation; the best of a row in bold."""
+    body = []
+    for dataset, protocol, summaries in rows_of(scores, width):
+        best = max(summary.mean for summary in summaries.values())
+        cells = [
+            "–"
+            if name not in summaries
+            else f"**{summaries[name]}**"
+            if summaries[name].mean == best
+            else str(summaries[name])  # fmt: skip
+            for name in COLUMNS
+        ]
+        body.append([f"{scores.title(dataset)}, `{protocol}`", *cells])
+    return markdown_table([f"{width} columns", *COLUMNS], body) if body else not_computed(Default().command)
+
+
+def facts(scores: Scores, width: int) -> str:
+    """On how many rows the default is at least as good as every control, and better."""
+    rows = rows_of(scores, width)
+    if not rows:
+        return not_computed(Default().command)
+    losses, gains, ranks = [], 0, []
+    for dataset, protocol, summaries in rows:
+        controls = {name: summary for name, summary in summaries.items() if name != "default"}
+        best = max(controls, key=lambda name: controls[name].mean)
+        difference = scores.difference(dataset, protocol, f"default {width}", f"{best} {width}")
+        ranks.append(1 + sum(summary.mean > summaries["default"].mean for summary in controls.values()))
+        if difference is None:
+            continue
+        if difference.mean > difference.stderr:
+            gains += 1
+        elif difference.mean < -difference.stderr:
+            losses.append(f"{scores.title(dataset)} `{protocol}` ({best}, {difference})")
+    seeds = number_range([len(scores.by_seed(d, p, f"default {width}")) for d, p, _ in rows])
+    lines = [
+        f"{len(rows)} rows of {width} columns, {seeds} seeds, linear probe. Differences are paired over seeds.",
+        f"The default is better than the best control of the row by more than a standard error on {gains} rows, and "
+        f"worse by more than one on {len(losses)}" + (f": {'; '.join(losses)}." if losses else "."),
+        f"Its mean rank among the {len(COLUMNS)} columns is {mean(ranks):.2f}.",
+    ]
+    return markdown_list(lines)
+
+
+def table_choices(results: Sequence[dict[str, Any]], scores: Scores) -> str:
+    """The mean scale of each band on each graph, and what was explained."""
+    body = []
+    for dataset in DEFAULT_PROTOCOLS:
+        chosen = [r["choices"] for r in results if r["dataset"] == dataset and r["method"] == "default 256"]
+        if not chosen:
+            continue
+        scales = {name: mean(one["scales"].get(name, 0.0) for one in chosen) for name in BANDS}
+        explained = {
+            name: mean(one["explained"][name] for one in chosen if name in one["explained"])
+            for name in ("columns", "neighbors", "positions")
+            if any(name in one["explained"] for one in chosen)
+        }
+        shares = [f"{100 * explained[n]:.0f}" if n in explained else "–" for n in ("columns", "neighbors", "positions")]
+        body.append(
+            [scores.title(dataset), *shares, *(f"{scale:.2f}" if scale >= 0.005 else "" for scale in scales.values())]
+        )
+    head = ["", "columns %", "neighbours %", "positions %", *BANDS]
+    return markdown_table(head, body) if body else not_computed(Default().command)
+
+
+def render(results: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Tables for both widths, the facts, and the choices."""
+    scores = Scores(results)
+    return {
+        **{f"default_{width}": table_default(scores, width) for width in (256, 512)},
+        **{f"default_facts_{width}": facts(scores, width) for width in (256, 512)},
+        "default_choices": table_choices(results, scores),
+    }
