@@ -72,6 +72,8 @@ class Bench:
 
     def __init__(self, name: str, parts: bool = False) -> None:
         self.recipe = tuned_recipe(name)
+        if not isinstance(self.recipe.method, GIRLSettings):  # no recipe was tuned for it
+            self.recipe = Recipe.encoder_default()
         self.dataset = load(name)
         self.graph_batch: Batch = make_batch(self.dataset.data, self.recipe.encoder)
         self.loaded_bytes = resident_bytes()

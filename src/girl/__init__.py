@@ -19,6 +19,7 @@ __all__ = [
     "embed",
     "evaluate",
     "from_networkx",
+    "judge",
     "kr_loss",
     "methods",
     "pretrain",
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from girl.api.embed import embed
     from girl.api.estimator import GIRL
     from girl.api.evaluate import evaluate
+    from girl.api.judge import judge
     from girl.api.networkx import from_networkx, to_networkx
     from girl.api.pretrain import pretrain
     from girl.api.report import report
@@ -53,6 +55,7 @@ _MODULES = {
     "embed": "girl.api.embed",
     "evaluate": "girl.api.evaluate",
     "from_networkx": "girl.api.networkx",
+    "judge": "girl.api.judge",
     "kr_loss": "girl.kernel",
     "pretrain": "girl.api.pretrain",
     "report": "girl.api.report",

@@ -4,14 +4,15 @@ from dataclasses import fields
 
 import pytest
 
-from girl.cli.options import EncoderOptions, ObjectiveOptions, TrainOptions, assigned, given
+from girl.cli.options import BandOptions, EncoderOptions, ObjectiveOptions, TrainOptions, assigned, given
 from girl.errors import InputError
 from girl.training.recipe import Recipe
 
 
-def test_every_setting_of_the_default_recipe_is_an_option():
-    options = {item.name for kind in (EncoderOptions, ObjectiveOptions, TrainOptions) for item in fields(kind)}
-    assert options == {name for section in Recipe().to_dict().values() for name in section} - {"name"}
+@pytest.mark.parametrize(("recipe", "own"), [(Recipe(), BandOptions), (Recipe.encoder_default(), ObjectiveOptions)])
+def test_every_setting_of_a_recipe_is_an_option(recipe, own):
+    options = {item.name for kind in (EncoderOptions, own, TrainOptions) for item in fields(kind)}
+    assert options == {name for section in recipe.to_dict().values() for name in section} - {"name"}
 
 
 def test_only_options_that_were_given_count():

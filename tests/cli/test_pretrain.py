@@ -122,7 +122,7 @@ def test_another_method_by_its_name(girl):
     ("arguments", "words"),
     [
         (["--method", "bgrk"], "did you mean 'bgrl'"),
-        (["--method", "bgrl", "--targets", "smooth"], "no setting is called 'targets'"),
+        (["--method", "bgrl", "--targets", "smooth"], "targets: given with another recipe"),
         (["--method", "bgrl", "--set", "drop-features-1=2"], "drop_features_1: given 2"),
         (["--method", "bgrl", "--set", "hide"], "expected NAME=VALUE"),
         (["--method", "bgrl", "--recipe", "paper"], "expected only one of them"),

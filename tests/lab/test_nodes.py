@@ -13,9 +13,9 @@ SMALL = {"hidden": 16, "rank": 16, "target_rank": 8, "epochs": 2}
 def test_an_untrained_baseline_has_the_recipe_of_what_it_is_compared_with():
     recipes = Nodes().recipes("cora", 1)
     assert set(METHODS) <= set(recipes)
-    for method, baseline in (("girl", "untrained"), ("girl", "own"), ("default", "default untrained")):
+    for method, baseline in (("girl", "untrained"), ("girl", "own"), ("encoder", "encoder untrained")):
         assert recipes[method] == recipes[baseline]
-    assert recipes["released-1024"] == recipes["released-1024 untrained"] != recipes["default"]
+    assert recipes["released-1024"] == recipes["released-1024 untrained"] != recipes["encoder"]
     assert recipes["raw"] is None
 
 

@@ -83,7 +83,7 @@ def test_shipped_recipes_are_scored_as_they_are(quick, monkeypatch):
     scored = []
     monkeypatch.setattr(search, "pretrain", lambda batch, recipe: scored.append(recipe) or SimpleNamespace(vectors=0.1))
     best, _ = quick(1)
-    assert scored[:2] == [Recipe.load("texas"), Recipe()]
+    assert scored[:2] == [Recipe.load("texas"), Recipe.encoder_default()]
     assert best["recipe"] == Recipe.load("texas").to_dict()  # the first of equals
 
 
@@ -125,4 +125,4 @@ def test_a_journal_of_other_options_is_refused(quick):
 def test_a_recipe_file_gives_the_recipe_back(name, tmp_path):
     (tmp_path / "best.toml").write_text(search.toml_of(Recipe.load(name)))
     assert Recipe.load(str(tmp_path / "best.toml")) == Recipe.load(name)
-    assert search.toml_of(Recipe()).count("\n") == 1
+    assert search.toml_of(Recipe.encoder_default()).count("\n") == 3

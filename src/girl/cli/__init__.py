@@ -32,6 +32,7 @@ _COMMANDS = (
     "girl.cli.demo:demo",
     "girl.cli.embed:embed",
     "girl.cli.embed:report",
+    "girl.cli.judge:judge",
     "girl.cli.pretrain:pretrain",
     "girl.cli.pretrain:evaluate",
     "girl.lab.commands.search:search",

@@ -43,6 +43,8 @@ class LearnedScales:
     """s, one for each part; the largest is 1."""
     shares: tuple[float, ...]
     """The explained share of each target."""
+    stderrs: tuple[float, ...]
+    """The standard error of each share, over draws of the rows."""
     score: float
     """The score of the shares."""
 
@@ -78,14 +80,14 @@ def learn_scales(
     k = len(parts)
     flat = distances.view(k, -1)
     units = [_unit_spread(_blocks(target, count, size)) for target in targets]
-    evaluated: dict[bytes, tuple[float, ...]] = {}
+    evaluated: dict[bytes, tuple[tuple[float, ...], tuple[float, ...]]] = {}
 
     def negative_score(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         squares = torch.from_numpy(np.exp(2 * parameters[:-1])).to(flat.dtype)
         kernel = torch.exp(-(squares @ flat)).view(distances.shape[1:])
         strength = math.exp(parameters[-1])
-        shares, gradient = _shares_and_gradient(kernel, strength, units, weights)
-        evaluated[parameters.tobytes()] = shares
+        shares, stderrs, gradient = _shares_and_gradient(kernel, strength, units, weights)
+        evaluated[parameters.tobytes()] = shares, stderrs
         by_strength = float(gradient.diagonal(dim1=1, dim2=2).sum()) * size * strength
         by_scales = -2 * squares * (flat @ gradient.mul_(kernel).view(-1))
         return -score_of_shares(shares, weights), -np.append(by_scales.double().numpy(), by_strength)
@@ -100,13 +102,13 @@ def learn_scales(
         options={"maxiter": ITERATIONS},
     )
     scales = np.exp(result.x[:-1])
-    return LearnedScales(tuple((scales / scales.max()).tolist()), evaluated[result.x.tobytes()], -float(result.fun))
+    return LearnedScales(tuple((scales / scales.max()).tolist()), *evaluated[result.x.tobytes()], -float(result.fun))
 
 
 def _shares_and_gradient(
     kernel: Tensor, strength: float, targets: Sequence[Tensor], weights: Sequence[float]
-) -> tuple[tuple[float, ...], Tensor]:
-    r"""The explained share of each target, and the gradient of their score in the kernel matrices (b × m × m).
+) -> tuple[tuple[float, ...], tuple[float, ...], Tensor]:
+    r"""The explained share of each target, its standard error, and the score's gradient in the kernels (b × m × m).
 
     With :math:`G = (K + m\tau I)^{-1}` and :math:`A = GY`, leave-one-out residuals are :math:`R_i = A_i / G_{ii}`, and
     a target with a total spread of 1 has the share :math:`1 - \|R\|^2`. If :math:`c_t` is the derivative of the score
@@ -119,10 +121,14 @@ def _shares_and_gradient(
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(regularized))
     diagonal = inverse.diagonal(dim1=1, dim2=2).unsqueeze(2)
     fits = inverse @ torch.cat(list(targets), 2)
-    shares, factors = [], []
+    shares, stderrs, factors = [], [], []
     total = sum(weights)
-    for residual, weight in zip((fits / diagonal).split([y.shape[2] for y in targets], 2), weights, strict=True):
-        share = 1 - float(residual.square().sum())
+    residuals = (fits / diagonal).split([y.shape[2] for y in targets], 2)
+    for residual, target, weight in zip(residuals, targets, weights, strict=True):
+        errors = residual.square().sum(2)
+        share = 1 - float(errors.sum())
+        # A share is a ratio of two sums over rows; to first order, each row contributes this to its error.
+        stderrs.append(float((errors - (1 - share) * target.square().sum(2)).norm()))
         positive, slope = _positive(share)
         shares.append(share)
         factors.append(torch.full((residual.shape[2],), -weight / total * slope / (FLOOR + positive)))
@@ -130,7 +136,7 @@ def _shares_and_gradient(
     by_diagonal = (fits.square() @ factor).unsqueeze(2) / diagonal.pow(3)
     gradient = (inverse * by_diagonal.mT) @ inverse
     gradient.baddbmm_(inverse @ (fits * factor / diagonal.square()), fits.mT, alpha=-1)
-    return tuple(shares), gradient.mul_(2)
+    return tuple(shares), tuple(stderrs), gradient.mul_(2)
 
 
 def _positive(share: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The node tables: baselines, untrained encoders, GIRL as published, by default and tuned, and the other methods.
+"""The node tables: baselines, untrained encoders, GIRL's encoder as published, in one recipe and tuned, other methods.
 
 Training sees no labels, so one embedding serves every protocol of its dataset: that of seed s is scored on split s.
 """
@@ -41,9 +41,9 @@ PROTOCOLS: dict[str, tuple[str, ...]] = {
 }
 
 #: GIRL and its baselines. "untrained" is the encoder of "girl" before its first step, "own" the same without any
-#: weights; "default untrained" and "released-1024 untrained" are those of "default" and "released-1024".
-UNTRAINED = ("own", "untrained", "default untrained", "released-1024 untrained")
-METHODS = (*BASELINES, *UNTRAINED, "released-1024", "default", "girl")
+#: weights; "encoder untrained" and "released-1024 untrained" are those of "encoder" and "released-1024".
+UNTRAINED = ("own", "untrained", "encoder untrained", "released-1024 untrained")
+METHODS = (*BASELINES, *UNTRAINED, "released-1024", "encoder", "girl")
 
 #: The datasets on which GIRL is compared with other methods.
 COMPARED = ("cora", "citeseer", "pubmed", "dblp", "photo", "texas", "actor", "usa-airports")
@@ -51,7 +51,7 @@ COMPARED = ("cora", "citeseer", "pubmed", "dblp", "photo", "texas", "actor", "us
 
 @dataclass(frozen=True, kw_only=True)
 class Nodes(Comparison):
-    """Node classification with frozen embeddings: baselines, untrained encoders, GIRL as released, default, tuned.
+    """Node classification with frozen embeddings: baselines, untrained encoders, GIRL as released, encoder, tuned.
 
     With `--methods all` also the other methods that `girl methods` lists, each with its published recipe and the same
     time, and with the encoder of its publication or GIRL's, whichever has the higher validation score on the first
@@ -80,8 +80,8 @@ class Nodes(Comparison):
         match method:
             case "girl" | "untrained" | "own":
                 return tuned_recipe(dataset)
-            case "default" | "default untrained":
-                return Recipe()
+            case "encoder" | "encoder untrained":
+                return Recipe.encoder_default()
             case "released-1024" | "released-1024 untrained":
                 return Recipe.load("released-1024")
         return dict.fromkeys(BASELINES)[method]

@@ -1,4 +1,4 @@
-"""What each part of the objective is worth: the default recipe with one thing changed at a time."""
+"""What each part of the objective is worth: the recipe encoder with one thing changed at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from girl.training.recipe import Recipe
 #: Two graphs with sparse features, one with dense ones, one of products, and one that is heterophilic.
 DATASETS = ("cora", "citeseer", "pubmed", "photo", "texas")
 
-#: By name, what differs from the default recipe.
+#: By name, what differs from the recipe encoder.
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
     "untrained": {},
@@ -33,7 +33,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Objective(CellExperiment):
-    """The default objective with one part changed at a time: residuals, targets, hidden features, whitening.
+    """The recipe encoder with one part changed at a time: residuals, targets, hidden features, whitening.
 
     Writes OUT/objective/DATASET.json after every cell; interrupted, the same command goes on.
     """

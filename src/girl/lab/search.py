@@ -151,7 +151,7 @@ def toml_of(recipe: Recipe) -> str:
     default = Recipe.encoder_default().to_dict()
     lines = ["# Chosen by `girl search` on training and validation nodes; the rest is as in the recipe encoder."]
     for section, values in recipe.to_dict().items():
-        differ = {key: value for key, value in values.items() if value != default[section][key] or key == "name"}
+        differ = {key: value for key, value in values.items() if key == "name" or value != default[section].get(key)}
         if differ:
             lines += [f"[{section}]", *(f"{key} = {json.dumps(value)}" for key, value in differ.items()), ""]
     return "\n".join(lines).rstrip() + "\n"

@@ -53,6 +53,7 @@ def render(report: ReportData) -> str:
         bars=bars,
         mean_count=float(counts.mean()),
         training=text.training(report.history),
+        explained=text.explained_rows(report.choice),
         neighborhood=text.neighborhood_rows(quality),
         probe=probe,
         accuracy=None if probe is None else text.accuracy_rows(probe),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from girl.errors import InputError
 from girl.evaluation.quality import Quality
+from girl.methods.choice import Choice
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class ReportData:
     """The file that holds the embedding."""
     sizes: dict[str, NDArray[np.int64]] | None = None
     """For graphs, the number of ``nodes`` and ``edges`` of each (n)."""
+    choice: Choice | None = None
+    """Which bands were chosen for the graph, and why; None if an encoder was trained."""
 
     def __post_init__(self) -> None:
         n = len(self.ids)

@@ -55,6 +55,7 @@ def report_data_from_memory(
         settings=run.recipe.to_dict(),
         embeddings=embeddings.resolve(),
         sizes=graph_sizes(graph.data) if graph.is_set else None,
+        choice=run.choice,
     )
 
 
@@ -88,6 +89,7 @@ def report_data_from_dataset(
         settings=run.recipe.to_dict(),
         embeddings=embeddings,
         sizes=graph_sizes(dataset.data) if dataset.graphs else None,
+        choice=run.choice,
     )
 
 
@@ -132,6 +134,7 @@ def report_data_from_folder(folder: Path, run: Run) -> ReportData:
         settings=run.recipe.to_dict(),
         embeddings=Path(embeddings),
         sizes=sizes,
+        choice=run.choice,
     )
 
 

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from girl.evaluation.label_probe import LabelProbe
 from girl.evaluation.neighborhood import GIRL, NeighborhoodScore
 from girl.evaluation.quality import Quality
+from girl.graph.hidden import TARGET_TEXT
+from girl.methods.choice import Choice
 
 #: Classes that the confusion matrix shows at most.
 MAX_CONFUSION = 20
@@ -53,6 +55,11 @@ def highlights(quality: Quality) -> list[tuple[str, str]]:
 
 
 # The data and the training.
+
+
+def explained_rows(choice: Choice | None) -> list[tuple[str, float]]:
+    """What was hidden from the bands, in words, and the share that they explain; at least 0."""
+    return [] if choice is None else [(TARGET_TEXT[name], max(s, 0.0)) for name, s in choice.explained.items()]
 
 
 def degree_bars(degree: NDArray[np.integer]) -> list[tuple[str, int, float]]:

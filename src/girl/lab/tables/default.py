@@ -11,11 +11,10 @@ from girl.evaluation.metrics import Summary
 from girl.graph.bands import BANDS
 from girl.lab.default import DEFAULT_PROTOCOLS, Default
 from girl.lab.markdown import markdown_list, markdown_table, not_computed
-from girl.lab.scores import Scores, number_range
+from girl.lab.scores import Scores, bold_best, is_gain, number_range
 
 #: The columns of a table.
 COLUMNS = (*CONTROLS, "untrained", "default")
-SMOOTHED = ("sgc", "hops", "ppr")
 
 
 def rows_of(scores: Scores, width: int) -> list[tuple[str, str, dict[str, Summary]]]:
@@ -32,18 +31,10 @@ def rows_of(scores: Scores, width: int) -> list[tuple[str, str, dict[str, Summar
 
 def table_default(scores: Scores, width: int) -> str:
     """Test scores, mean ± standard deviation; the best of a row in bold."""
-    body = []
-    for dataset, protocol, summaries in rows_of(scores, width):
-        best = max(summary.mean for summary in summaries.values())
-        cells = [
-            "–"
-            if name not in summaries
-            else f"**{summaries[name]}**"
-            if summaries[name].mean == best
-            else str(summaries[name])  # fmt: skip
-            for name in COLUMNS
-        ]
-        body.append([f"{scores.title(dataset)}, `{protocol}`", *cells])
+    body = [
+        [f"{scores.title(dataset)}, `{protocol}`", *bold_best([summaries.get(name) for name in COLUMNS])]
+        for dataset, protocol, summaries in rows_of(scores, width)
+    ]
     return markdown_table([f"{width} columns", *COLUMNS], body) if body else not_computed(Default().command)
 
 
@@ -58,11 +49,9 @@ def facts(scores: Scores, width: int) -> str:
         best = max(controls, key=lambda name: controls[name].mean)
         difference = scores.difference(dataset, protocol, f"default {width}", f"{best} {width}")
         ranks.append(1 + sum(summary.mean > summaries["default"].mean for summary in controls.values()))
-        if difference is None:
-            continue
-        if difference.mean > difference.stderr:
+        if is_gain(difference):
             gains += 1
-        elif difference.mean < -difference.stderr:
+        elif difference is not None and difference.error is not None and difference.difference < -difference.error:
             losses.append(f"{scores.title(dataset)} `{protocol}` ({best}, {difference})")
     seeds = number_range([len(scores.by_seed(d, p, f"default {width}")) for d, p, _ in rows])
     lines = [

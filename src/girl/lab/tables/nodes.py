@@ -25,7 +25,7 @@ LABELS: dict[Labels, str] = {"paper": "the paper's protocol", "low": "the low-la
 SMOOTHED = ("sgc", "hops", "ppr", "own")
 
 #: Columns beside the raw and the smoothed features.
-COLUMNS = {"untrained": "untrained", "released-1024": "released loss, 1,024 rows", "default": "default", "girl": "GIRL"}
+COLUMNS = {"untrained": "untrained", "released-1024": "released loss, 1,024 rows", "encoder": "encoder", "girl": "GIRL"}
 
 COMMAND = Nodes().command
 
@@ -99,17 +99,17 @@ def table_scores(scores: Scores, labels: Labels) -> str:
 
 def table_differences(scores: Scores, labels: Labels) -> str:
     """Further paired differences, in points ± standard error, and the untrained encoder of the default recipe."""
-    head = ["dataset, protocol", "default", "its untrained", "default − its untrained", "released loss − its untrained"]
+    head = ["dataset, protocol", "encoder", "its untrained", "encoder − its untrained", "released loss − its untrained"]
     head += ["GIRL − best smoothed", "GIRL − released loss", "GIRL − default"]
     rows = []
     for dataset, protocol in computed_datasets(scores, labels):
         smoothed = best_smoothed(scores, dataset, protocol) or SMOOTHED[0]
-        pairs = [("default", "default untrained"), ("released-1024", "released-1024 untrained")]
-        pairs += [("girl", smoothed), ("girl", "released-1024"), ("girl", "default")]
+        pairs = [("encoder", "encoder untrained"), ("released-1024", "released-1024 untrained")]
+        pairs += [("girl", smoothed), ("girl", "released-1024"), ("girl", "encoder")]
         rows.append(
             [
                 f"{scores.title(dataset)}, `{protocol}`",
-                *(_text(scores.summary(dataset, protocol, name)) for name in ("default", "default untrained")),
+                *(_text(scores.summary(dataset, protocol, name)) for name in ("encoder", "encoder untrained")),
                 *(_text(scores.difference(dataset, protocol, a, b)) for a, b in pairs),
             ]
         )
@@ -121,7 +121,7 @@ def table_cost(scores: Scores) -> str:
     head = ["dataset", "method", "epochs", "seconds per epoch", "training, s", "one probe, s"]
     rows = []
     for dataset in PROTOCOLS:
-        for method in ("released-1024", "default", "girl"):
+        for method in ("released-1024", "encoder", "girl"):
             results = scores.trainings(dataset, method)
             if not results:
                 continue
@@ -148,7 +148,7 @@ def findings(scores: Scores) -> str:
 def _findings(scores: Scores, labels: Labels) -> list[str]:
     rows, protocol = computed_datasets(scores, labels), LABELS[labels]
     lines = []
-    pairs = (("girl", "GIRL", "untrained"), ("default", "the default", "default untrained"))
+    pairs = (("girl", "GIRL", "untrained"), ("encoder", "the recipe encoder", "encoder untrained"))
     for method, name, baseline in (
         *pairs,
         ("released-1024", "the released loss on 1,024 rows", "released-1024 untrained"),
@@ -156,7 +156,7 @@ def _findings(scores: Scores, labels: Labels) -> list[str]:
         text = f"{protocol}: {name} beats its untrained encoder by more than one standard error"
         lines += _finding(scores, text, _gains(scores, dict.fromkeys(rows, (method, baseline))))
     goal = "reaches the paper's number" if labels == "paper" else "passes the highest result seen"
-    for method, name in (("girl", "GIRL"), ("default", "the default")):
+    for method, name in (("girl", "GIRL"), ("encoder", "the recipe encoder")):
         reached = {d: is_reached(_complete_summary(scores, d, p, method), target(d, labels), labels) for d, p in rows}
         judged = {dataset: value for dataset, value in reached.items() if value is not None}
         lines += _finding(scores, f"{protocol}: {name} {goal}", judged)
@@ -214,7 +214,7 @@ def draw_gains(scores: Scores, folder: Path) -> Path | None:
 
 
 def _drawable(scores: Scores, labels: Labels) -> list[tuple[str, str]]:
-    pairs = (("girl", "untrained"), ("default", "default untrained"))
+    pairs = (("girl", "untrained"), ("encoder", "encoder untrained"))
     return [
         (d, p) for d, p in computed_datasets(scores, labels) if any(scores.difference(d, p, a, b) for a, b in pairs)
     ]
@@ -223,7 +223,7 @@ def _drawable(scores: Scores, labels: Labels) -> list[tuple[str, str]]:
 def _draw_gains(axes: Axes, scores: Scores, rows: Sequence[tuple[str, str]], room: int) -> None:
     styles = [
         ("girl", "untrained", "GIRL, tuned", COLORS["ours"], "o", -0.15),
-        ("default", "default untrained", "GIRL, default", COLORS["fourth"], "s", 0.15),
+        ("encoder", "encoder untrained", "GIRL, recipe encoder", COLORS["fourth"], "s", 0.15),
     ]
     for method, baseline, label, color, marker, shift in styles:
         differences = [(at, scores.difference(d, p, method, baseline)) for at, (d, p) in enumerate(rows)]

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from girl.errors import InputError
+from girl.evaluation.controls import control
+from girl.evaluation.judge import judge_batch
+from girl.nn.encoder import EncoderSettings
+from girl.training.batch import make_batch
+from tests.helpers.clustered import clustered
+
+
+@pytest.fixture(scope="module")
+def batch():
+    return make_batch(clustered(400), EncoderSettings(normalize="none"))
+
+
+def noise(data):
+    return torch.randn(data.num_nodes, 8, generator=torch.Generator().manual_seed(0))
+
+
+def test_smoothed_features_are_better_than_raw_ones_and_noise_explains_nothing(batch):
+    smooth = judge_batch(batch, lambda data: control("ppr", data, 12))
+    raw = judge_batch(batch, lambda data: data.x.dense())
+    nothing = judge_batch(batch, noise)
+    assert smooth.score > raw.score > nothing.score
+    for name, share in nothing.explained.items():
+        assert abs(share) < 3 * nothing.stderr[name] + 0.01
+    assert smooth.explained["columns"] > 3 * smooth.stderr["columns"]
+
+
+def test_permuted_rows_explain_nothing(batch):
+    order = torch.randperm(400, generator=torch.Generator().manual_seed(0))
+    result = judge_batch(batch, lambda data: control("ppr", data, 12)[order])
+    assert all(abs(share) < 3 * result.stderr[name] + 0.01 for name, share in result.explained.items())
+
+
+def test_noise_columns_do_not_change_the_ranking(batch):
+    data = clustered(400)
+    data.x = torch.cat([data.x, torch.randn(400, 6, generator=torch.Generator().manual_seed(5))], 1)
+    wide = make_batch(data, EncoderSettings(normalize="none"))
+    functions = [lambda d: control("ppr", d, 12), lambda d: d.x.dense(), noise]
+    ranks = [sorted(range(3), key=lambda i: judge_batch(b, functions[i]).score) for b in (batch, wide)]
+    assert ranks[0] == ranks[1]
+
+
+def test_a_copied_column_does_not_make_everything_explained():
+    x = torch.randn(300, 10, generator=torch.Generator().manual_seed(0))
+    data = clustered(300)
+    data.x = torch.cat([x, x], 1)  # each column twice: one copy may be hidden, the other visible
+    result = judge_batch(make_batch(data, EncoderSettings(normalize="none")), lambda d: d.x.dense())
+    assert result.explained["columns"] < 0.05
+
+
+def test_the_same_seed_gives_the_same_judgement(batch):
+    first, second = (judge_batch(batch, lambda data: data.x.dense(), seed=3) for _ in range(2))
+    assert first == second
+    assert "hidden feature columns" in str(first)
+
+
+def test_what_cannot_be_judged_is_said():
+    data = clustered()
+    data.x = data.x[:, :5]
+    few = judge_batch(make_batch(data, EncoderSettings(normalize="none")), lambda d: d.x.dense())
+    assert set(few.explained) == {"neighbors", "positions"}
+    assert "too few to hide" in few.note
+    data.x, data.num_nodes = None, 120
+    none = judge_batch(make_batch(data, EncoderSettings(normalize="none")), lambda d: control("positions", d, 8))
+    assert set(none.explained) == {"positions"}
+    data.x = torch.eye(120).to_sparse_csr()
+    ids = judge_batch(make_batch(data, EncoderSettings(normalize="none")), lambda d: control("positions", d, 8))
+    assert "only name the nodes" in ids.note
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda d: torch.zeros(400, 3), "the same row for all nodes"),
+        (lambda d: torch.zeros(5, 3), "expected 400 rows"),
+        (lambda d: torch.full((400, 2), torch.nan), "finite"),
+    ],
+)
+def test_a_representation_of_no_use_is_refused(batch, function, words):
+    with pytest.raises(InputError, match=words):
+        judge_batch(batch, function)
