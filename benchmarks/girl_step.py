@@ -59,6 +59,12 @@ def load(name: str) -> NodeDataset:
     return datasets.load(name)
 
 
+def encoder_recipe(name: str) -> Recipe:
+    """The recipe tuned for a dataset; the recipe encoder if there is none."""
+    recipe = tuned_recipe(name)
+    return recipe if isinstance(recipe.method, GIRLSettings) else Recipe.encoder_default()
+
+
 def settings_of(recipe: Recipe) -> GIRLSettings:
     assert isinstance(recipe.method, GIRLSettings)
     return recipe.method
@@ -71,9 +77,7 @@ class Bench:
     """
 
     def __init__(self, name: str, parts: bool = False) -> None:
-        self.recipe = tuned_recipe(name)
-        if not isinstance(self.recipe.method, GIRLSettings):  # no recipe was tuned for it
-            self.recipe = Recipe.encoder_default()
+        self.recipe = encoder_recipe(name)
         self.dataset = load(name)
         self.graph_batch: Batch = make_batch(self.dataset.data, self.recipe.encoder)
         self.loaded_bytes = resident_bytes()
@@ -163,7 +167,7 @@ def measure_peak(name: str, kind: Kind, steps: int, parts: bool) -> dict[str, fl
 def measure_training(name: str, epochs: int) -> dict[str, float]:
     """A training from loading to the end."""
     started = time.perf_counter()
-    recipe = tuned_recipe(name).with_values({"train": {"epochs": epochs}})
+    recipe = encoder_recipe(name).with_values({"train": {"epochs": epochs}})
     batch = make_batch(load(name).data, recipe.encoder)
     loaded = time.perf_counter() - started
     run = pretrain(batch, recipe)
@@ -223,7 +227,7 @@ def _loss_seconds(loss: KRLoss, hidden: Tensor, targets: list[Tensor], repeats: 
 def measure_accuracy(name: str, rows: int, rank: int, seeds: int, epochs: int) -> dict[str, Any]:
     """Validation accuracy of the linear probe and processor time of training at one choice of rows and rank."""
     changes = {"method": {"rows": rows, "rank": rank}, "train": {"epochs": epochs}}
-    recipe = tuned_recipe(name).with_values(changes)
+    recipe = encoder_recipe(name).with_values(changes)
     dataset = load(name)
     batch = make_batch(dataset.data, recipe.encoder)
     val: dict[str, list[float]] = {protocol: [] for protocol in _protocols(name)}
@@ -277,7 +281,7 @@ def _earlier(path: Path, current: dict[str, Any]) -> dict[str, list[dict[str, An
 
 
 def _recipe(name: str) -> dict[str, Any]:
-    return tuned_recipe(name).to_dict()
+    return encoder_recipe(name).to_dict()
 
 
 def _swept(names: list[str]) -> list[str]:
@@ -307,7 +311,7 @@ def main() -> None:
         measured = json.loads(arguments.out.read_text(encoding="utf-8"))
         result |= {key: measured[key] for key in reused}
     for name in names if arguments.only != "accuracy" else []:
-        for parts in (False, True) if tuned_recipe(name).train.clusters > 1 else (False,):
+        for parts in (False, True) if encoder_recipe(name).train.clusters > 1 else (False,):
             row = run(measure_steps, name, 2 if quick else 15, parts)
             ours = run(measure_peak, name, "girl", 2 if quick else 4, parts)
             bare = run(measure_peak, name, "encoder", 2 if quick else 4, parts)
@@ -337,7 +341,7 @@ def main() -> None:
             )
         write_json(arguments.out, result)
     for name in _swept(names) if arguments.only != "steps" else []:
-        recipe = tuned_recipe(name)
+        recipe = encoder_recipe(name)
         done = {(row["rows"], row["rank"], row["epochs"]): row for row in earlier.get(name, [])}
         epochs = 2 if quick else recipe.train.epochs
         combinations = [(settings_of(recipe).rows, settings_of(recipe).rank, 0)]

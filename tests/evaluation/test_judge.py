@@ -27,7 +27,7 @@ def test_smoothed_features_are_better_than_raw_ones_and_noise_explains_nothing(b
     assert smooth.score > raw.score > nothing.score
     for name, share in nothing.explained.items():
         assert abs(share) < 3 * nothing.stderr[name] + 0.01
-    assert smooth.explained["columns"] > 3 * smooth.stderr["columns"]
+    assert smooth.explained["neighbors"] > 3 * smooth.stderr["neighbors"]
 
 
 def test_permuted_rows_explain_nothing(batch):

@@ -6,7 +6,7 @@ import torch
 
 from girl.graph.batch import Batch
 from girl.graph.graph import Graph
-from girl.graph.hidden import MIN_GROUPS, column_groups, halve_columns, halve_edges, hide
+from girl.graph.hidden import HIDDEN, MIN_GROUPS, column_groups, divide_columns, divide_edges, hide
 from girl.graph.node_features import NodeFeatures
 from girl.kernel.sparse import to_csr
 
@@ -41,19 +41,19 @@ def test_columns_of_one_value_are_hidden_together():
     given = torch.arange(20) // 2
     groups = column_groups(batch(noise(), given))
     assert torch.equal(groups[::2], groups[1::2])
-    keep = halve_columns(groups, torch.Generator().manual_seed(0))
+    keep = divide_columns(groups, torch.Generator().manual_seed(0))
     assert torch.equal(keep[::2], keep[1::2])
-    assert keep.sum() == 10
+    assert keep.sum() == 16
 
 
-def test_the_halves_of_the_edges_are_the_graph():
+def test_visible_and_hidden_edges_are_the_graph():
     graph = batch(noise()).graph
-    first, second = halve_edges(graph, torch.Generator().manual_seed(0))
+    first, second = divide_edges(graph, torch.Generator().manual_seed(0))
     assert torch.equal((first.adjacency.to_dense() + second.adjacency.to_dense()), graph.adjacency.to_dense())
-    for half in (first, second):
-        dense = half.adjacency.to_dense()
+    for part, fraction in ((first, 1 - HIDDEN), (second, HIDDEN)):
+        dense = part.adjacency.to_dense()
         assert torch.equal(dense, dense.T)
-        assert abs(float(dense.sum() / graph.adjacency.to_dense().sum()) - 0.5) < 0.1
+        assert abs(float(dense.sum() / graph.adjacency.to_dense().sum()) - fraction) < 0.1
 
 
 def test_hidden_columns_are_not_visible():
@@ -61,7 +61,7 @@ def test_hidden_columns_are_not_visible():
     task = hide(data, data.x, column_groups(data), rows=50, seed=1)
     visible = task.visible.x.dense()
     shown = (visible != 0).any(0)
-    assert shown.sum() == 10
+    assert shown.sum() == 15
     assert torch.equal(visible[:, shown], data.x.dense()[:, shown])
     assert set(task.targets) == {"columns", "neighbors", "positions"}
     hidden = data.x.dense()[task.rows][:, ~shown]

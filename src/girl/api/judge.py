@@ -41,8 +41,8 @@ def judge(
 ) -> Judgement:
     """Judge a representation of a graph without labels.
 
-    Half of the feature columns and half of the edges are hidden; the representation is made of the visible half; and
-    leave-one-out kernel regression explains the hidden half from it. The better it does, the better the representation
+    A quarter of the feature columns and of the edges is hidden; the representation is made of the visible part; and
+    leave-one-out kernel regression explains the hidden part from it. The better it does, the better the representation
     predicts labels that features and edges depend on. See :doc:`/default` for the evidence, and for where it fails.
 
     Args:
@@ -51,7 +51,7 @@ def judge(
         representation: a function that takes the visible graph, a ``Data`` with all nodes, and returns a matrix with a
             row for each node. Or a name: raw, sgc, hops, ppr, positions, concatenated, untrained, default, encoder or
             a method that :func:`girl.methods.names` lists. Or a :class:`girl.Recipe`, which is trained each time.
-        rows: nodes at which the hidden half is explained, at most. The cost is linear in them.
+        rows: nodes at which the hidden part is explained, at most. The cost is linear in them.
         repeats: how often columns and edges are hidden anew.
         random_state: seed of what is hidden.
         directed: whether the edges have a direction.

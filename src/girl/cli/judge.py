@@ -27,8 +27,8 @@ def judge(
 ) -> None:
     """Compare representations of a graph without labels, by how well they explain hidden columns and edges.
 
-    Half of the feature columns and half of the edges are hidden, each representation is made of the visible half, and
-    kernel regression explains the hidden half from it. For example `girl judge edges.csv --nodes nodes.csv --label
+    A quarter of the feature columns and of the edges is hidden, each representation is made of the visible part, and
+    kernel regression explains the hidden part from it. For example `girl judge edges.csv --nodes nodes.csv --label
     group`, or `girl judge cora --representations raw ppr default dgi`.
 
     Args:
@@ -36,7 +36,7 @@ def judge(
         nodes: a table with a row for each node, or several of the same nodes.
         representations: raw, sgc, hops, ppr, positions, concatenated, untrained, default, encoder, or a method that
             `girl methods` lists; by default raw, sgc, ppr, positions, concatenated and default.
-        rows: nodes at which the hidden half is explained, at most.
+        rows: nodes at which the hidden part is explained, at most.
         repeats: how often columns and edges are hidden anew.
         seed: seed of what is hidden.
         data_root: where datasets are cached.

@@ -1,7 +1,7 @@
 r"""The judge: how good a representation of a graph is, without labels.
 
-Half of the feature columns and half of the edges are hidden. A representation is made of what is left, and kernel
-regression explains the hidden half from it, each node from others. The explained share is
+A quarter of the feature columns and of the edges is hidden. A representation is made of what is left, and kernel
+regression explains the hidden part from it, each node from others. The explained share is
 :math:`1 - \hat\rho^2(\text{hidden}\,|\,Z)`, on targets with a spread of 1.
 """
 

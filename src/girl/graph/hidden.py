@@ -20,7 +20,10 @@ from girl.graph.node_features import NodeFeatures
 from girl.graph.positions import positions
 from girl.kernel.sparse import SparseMatrix, to_csr
 
-#: Fewer groups of columns than this cannot be divided: each half would miss a large part of the information.
+#: The fraction of the columns and of the edges that is hidden. With more, the visible part would be a poorer graph than
+#: the complete one, on which own features and near neighbours would count for less than they should.
+HIDDEN = 0.25
+#: Fewer groups of columns than this cannot be divided: a large part of the information would be missing.
 MIN_GROUPS = 8
 #: Columns count as copies of each other from this absolute correlation on.
 COPIES = 0.98
@@ -44,7 +47,7 @@ class HiddenTask:
     """The visible part of a graph, and what is to be explained by a representation of it."""
 
     visible: Batch
-    """All nodes, half of the edges, and the features with the hidden columns set to zero."""
+    """All nodes, the visible edges, and the features with the hidden columns set to zero."""
     rows: Tensor
     """The nodes at which targets are explained."""
     targets: dict[str, Tensor]
@@ -52,7 +55,7 @@ class HiddenTask:
 
 
 def hide(data: Batch, features: NodeFeatures | None, groups: Tensor | None, rows: int, seed: int) -> HiddenTask:
-    """Hide half of the columns and half of the edges.
+    """Hide a quarter of the columns and a quarter of the edges.
 
     Args:
         data: the graph.
@@ -63,12 +66,12 @@ def hide(data: Batch, features: NodeFeatures | None, groups: Tensor | None, rows
     """
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.randperm(data.num_nodes, generator=generator)[:rows].to(data.graph.device)
-    shown, hidden = halve_edges(data.graph, generator)
+    shown, hidden = divide_edges(data.graph, generator)
     visible = replace(data, graph=shown)
     targets = {}
     if features is not None and groups is not None:
         if int(groups.max()) + 1 >= MIN_GROUPS:
-            keep = halve_columns(groups, generator)
+            keep = divide_columns(groups, generator)
             visible = replace(visible, x=data.x.select_columns(keep))
             targets["columns"] = _components(features.rows(chosen).select_columns(~keep))
         targets["neighbors"] = _components(_average(hidden.mean.rows(chosen), features))
@@ -77,19 +80,19 @@ def hide(data: Batch, features: NodeFeatures | None, groups: Tensor | None, rows
     return HiddenTask(visible, chosen, targets)
 
 
-def halve_edges(graph: Graph, generator: torch.Generator) -> tuple[Graph, Graph]:
-    """The graph with a random half of its edges, and with the other half."""
-    chosen = torch.rand(graph.num_undirected, generator=generator).to(graph.device) < 0.5
-    mask = chosen[graph.undirected_id]
+def divide_edges(graph: Graph, generator: torch.Generator) -> tuple[Graph, Graph]:
+    """The graph with the visible edges, and with the hidden ones."""
+    visible = torch.rand(graph.num_undirected, generator=generator).to(graph.device) >= HIDDEN
+    mask = visible[graph.undirected_id]
     return graph.select_edges(mask), graph.select_edges(~mask)
 
 
-def halve_columns(groups: Tensor, generator: torch.Generator) -> Tensor:
-    """A mask of the columns (d) with a random half of the groups."""
+def divide_columns(groups: Tensor, generator: torch.Generator) -> Tensor:
+    """A mask of the visible columns (d)."""
     count = int(groups.max()) + 1
-    first = torch.zeros(count, dtype=torch.bool)
-    first[torch.randperm(count, generator=generator)[: count // 2]] = True
-    return first.to(groups.device)[groups]
+    visible = torch.ones(count, dtype=torch.bool)
+    visible[torch.randperm(count, generator=generator)[: round(HIDDEN * count)]] = False
+    return visible.to(groups.device)[groups]
 
 
 def column_groups(data: Batch) -> Tensor:

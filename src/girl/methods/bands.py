@@ -2,8 +2,8 @@ r"""GIRL's default: bands of a graph, each with a scale that hidden columns and 
 
 1. *Bands* (:mod:`girl.graph.bands`) are views of the graph that need no training: a node's own features, smoothed ones
    at several scales, its contrast to its neighbours, positions, roles, and others.
-2. *The judge* hides half of the feature columns and half of the edges (:mod:`girl.graph.hidden`), computes the bands of
-   what is left, and learns the scales at which they explain the hidden half best, by leave-one-out kernel regression
+2. *The judge* hides a quarter of the feature columns and of the edges (:mod:`girl.graph.hidden`), computes the bands of
+   what is left, and learns the scales at which they explain the hidden part best, by leave-one-out kernel regression
    (:mod:`girl.kernel.scales`). No label is used.
 3. The bands of the complete graph, at these scales, are reduced to ``dim`` columns.
 """
@@ -35,6 +35,8 @@ from girl.nn.encoder import EncoderSettings
 RANK, JUDGED_RANK = 256, 128
 #: A band whose scale is below this fraction of the largest is left out.
 LEAST_SCALE = 0.05
+#: Components whose variance is below this fraction of the largest are rounding.
+SMALLEST = 1e-9
 #: Below this total variance a band is the same for all nodes.
 CONSTANT = 1e-12
 
@@ -129,8 +131,8 @@ class BandMethod(Method):
 
     @property
     def width(self) -> int:
-        """Columns of an embedding."""
-        return self.settings.dim
+        """Columns of an embedding: ``dim``, or fewer if the graph does not have as many components."""
+        return int(self.rotation.any(0).sum()) if self.fitted else self.settings.dim
 
     def memory(self, data: Batch, batch_nodes: int) -> MemoryEstimate:
         """A few bands at a time, and the columns that the final components are computed from."""
@@ -240,30 +242,31 @@ class BandMethod(Method):
         self.rotation.zero_()
         self.fitted.fill_(True)
         if not columns:  # nodes do not differ in anything
-            return torch.zeros(data.num_nodes, dim, device=data.graph.device)
+            self.rotation[0, 0] = 1.0
+            return torch.zeros(data.num_nodes, 1, device=data.graph.device)
         joined = torch.cat(columns, 1)
         largest = joined.square().sum(0).argsort(descending=True)[: 2 * dim].sort().values
         joined = joined[:, largest]
         values, vectors = torch.linalg.eigh((joined.T @ joined).double())
-        values, vectors = values.flip(0)[:dim].clamp(min=0), vectors.flip(1)[:, :dim]
+        values, vectors = values.flip(0)[:dim], vectors.flip(1)[:, :dim]
+        varies = values > SMALLEST * values[0]
+        values, vectors = values[varies], vectors[:, varies]
         weights = (values / values[0]) ** ((self.settings.sharpen - 1) / 2)
         components = (vectors * weights / (values[0] / len(joined)).sqrt()).to(joined.dtype)
         selected, factor = torch.cat(rows)[largest], torch.cat(factors)[largest]
         self.rotation[selected, : components.shape[1]] = components * factor.unsqueeze(1)
-        out = torch.zeros(data.num_nodes, dim, device=joined.device)
-        out[:, : components.shape[1]] = joined @ components
-        return out
+        return joined @ components
 
     @torch.no_grad()
     def embed(self, data: Batch) -> Tensor:
         """The embeddings of all nodes of a graph. Positions in another graph mean nothing in this one: they are 0."""
         if not self.fitted:
             raise RuntimeError("BandMethod: not fitted; call finish(data) with the training graph first")
-        out = torch.zeros(data.num_nodes, self.settings.dim, device=data.graph.device)
+        out = torch.zeros(data.num_nodes, self.width, device=data.graph.device)
         names = [name for name, part in self.slices.items() if bool(self.rotation[part].any())]
         for name, band in self.iter_bands(data, names):
             part = self.slices[name]
-            out.addmm_(band - self.center[part], self.rotation[part])
+            out.addmm_(band - self.center[part], self.rotation[part, : self.width])
         return out
 
 
