@@ -30,4 +30,4 @@ def test_every_saved_method_is_declared_and_most_results_are_current(experiment)
     for dataset, method in {(result["dataset"], result["method"]) for result in saved}:
         assert method in experiment.recipes(dataset, 0)
     # A few results wait for a change of their recipe to be computed; a renamed setting would leave none.
-    assert len(experiment.current(RESULTS)) > 0.9 * len(saved)
+    assert len(experiment.current(RESULTS)) >= 0.9 * len(saved)
