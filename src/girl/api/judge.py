@@ -61,9 +61,9 @@ def judge(
     Example:
         >>> import girl
         >>> digits = girl.datasets.load("digits").data
-        >>> smooth, raw = (girl.judge(digits, name, repeats=1).score for name in ("ppr", "raw"))
-        >>> smooth > raw
-        True
+        >>> result = girl.judge(digits, "ppr", repeats=1)
+        >>> sorted(result.explained), min(result.explained.values()) > 0.3
+        (['columns', 'neighbors', 'positions'], True)
 
     See Also:
         girl.evaluate: the same question with labels.
