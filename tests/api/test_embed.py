@@ -177,7 +177,8 @@ def test_a_default_run_is_kept_replayed_and_not_overwritten_by_another_graph(fil
 
 
 def test_a_graph_without_a_node_table_has_positions_and_roles(files):
-    made = girl.embed(files / "edges.csv")
+    made = girl.embed(files / "edges.csv", folder=files / "run")
+    assert "positions" in made.report.read_text(encoding="utf-8")
     assert set(made.run.choice.scales) == {"positions", "roles"}
     assert np.isfinite(made.vectors).all()
     assert made.vectors.std() > 0

@@ -65,7 +65,7 @@ def judge_batch(
     for repeat in range(repeats):
         task = hide(data, features, groups, rows, seed + repeat)
         if not task.targets:
-            raise InputError("data: given a graph without edges and without eight columns, expected something to hide")
+            raise InputError("data: given too few edges and columns to hide some of them, expected a larger graph")
         z = _matrix(representation(task.visible), data.num_nodes)[task.rows.cpu()]
         if float(z.var(0, correction=0).sum()) <= 1e-12:
             raise InputError("representation: given the same row for all nodes, expected rows that differ")

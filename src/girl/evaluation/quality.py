@@ -102,7 +102,9 @@ def measure_run(
         seen: the part of the graph that training used, if not all of it (inductive data).
     """
     graph_set = batch.graph_id is not None
-    untrained = embed_untrained(batch, run.recipe, seen) if batch.num_nodes <= MAX_UNTRAINED_NODES else None
+    has_encoder = bool(batch.x.shape[1])  # an encoder needs features; the default recipe does not
+    compared = has_encoder and batch.num_nodes <= MAX_UNTRAINED_NODES
+    untrained = embed_untrained(batch, run.recipe, seen) if compared else None
     return measure(
         vectors,
         None if graph_set else data.edge_index,
