@@ -15,7 +15,7 @@ SHARES = {"columns": 0.12, "neighbors": 0.3, "positions": 0.05}
         ({"own": 0.2, "mid": 1.0}, "neighbours resemble each other"),
         ({"own": 1.0, "mid": 0.2}, "its own features count most"),
         ({"own": 0.1, "positions": 1.0}, "place in the graph"),
-        ({"positions": 0.4, "roles": 1.0}, "without features"),
+        ({"positions": 0.4, "roles": 1.0}, "it has no features"),
     ],
 )
 def test_the_headline_says_what_kind_of_graph_it_is(scales, words):

@@ -55,7 +55,7 @@ class Choice:
             return "neighbours say little about a node, so its own features count most"
         if any(name in self.scales for name in OWN):
             return "a node's place in the graph says more than features, so positions and roles count most"
-        return "without features, positions and roles are used"
+        return "it has no features, so a node is described by its place in the graph"
 
     def lines(self) -> list[str]:
         """The choice in at most three lines."""

@@ -13,8 +13,8 @@ from girl.lab.default import DEFAULT_PROTOCOLS, Default
 from girl.lab.markdown import markdown_list, markdown_table, not_computed
 from girl.lab.scores import Scores, bold_best, is_gain, number_range
 
-#: The columns of a table.
-COLUMNS = (*CONTROLS, "untrained", "default")
+#: The columns of a table. The default is the first, so that it is seen without scrolling.
+COLUMNS = ("default", *CONTROLS, "untrained")
 
 
 def rows_of(scores: Scores, width: int) -> list[tuple[str, str, dict[str, Summary]]]:
