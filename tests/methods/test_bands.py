@@ -135,8 +135,8 @@ def test_mistakes_are_named():
     for settings, words in (
         ({"bands": ("own", "mdi")}, "bands: given 'mdi'"),
         ({"bands": ()}, "bands: given none"),
-        ({"scales": (1.0,)}, "scales: given 1 for 10 bands"),
-        ({"scales": (0.0,) * 10}, "only zeros"),
+        ({"scales": (1.0,)}, "scales: given 1 for 11 bands"),
+        ({"scales": (0.0,) * 11}, "only zeros"),
         ({"dim": 0}, "dim"),
     ):
         with pytest.raises(InputError, match=words):

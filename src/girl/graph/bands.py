@@ -1,4 +1,4 @@
-r"""Bands: simple views of a graph, none of which needs training, from which a representation is put together.
+r"""Bands: simple views of a graph, all but one of which need no training, from which a representation is put together.
 
 Let z (n × r) be the features, S the matrix of a GCN and M the mean over neighbours. On a graph whose neighbours are
 alike, smoothed features (``near``, ``mid``, ``far``) are best; where they are not, a node's ``own``; where features say
@@ -29,9 +29,12 @@ BANDS: dict[str, str] = {
     "distribution": "how its neighbours' features are distributed",
     "positions": "where it is in the graph",
     "roles": "what its place looks like: degrees, returning walks",
+    "learned": "what the other bands predict of hidden columns and edges",
 }
 #: Bands that are computed from features.
 FROM_FEATURES = tuple(name for name in BANDS if name not in ("positions", "roles"))
+#: The band that is learned from the others: see :mod:`girl.methods.learned`.
+LEARNED, LEARNED_COLUMNS = "learned", 64
 
 #: Teleport probabilities of the low-pass bands, which are personalised PageRank, and the steps that all of them share.
 TELEPORTS = {"near": 0.5, "mid": 0.1, "far": 0.03}
@@ -121,4 +124,5 @@ def band_widths(rank: int, directed: bool) -> dict[str, int]:
         "distribution": 2 * FREQUENCIES,
         "positions": POSITIONS,
         "roles": num_roles,
+        LEARNED: LEARNED_COLUMNS,
     }

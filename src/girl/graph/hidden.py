@@ -18,6 +18,7 @@ from girl.graph.batch import Batch
 from girl.graph.graph import Graph
 from girl.graph.node_features import NodeFeatures
 from girl.graph.positions import positions
+from girl.graph.subspace import OVERSAMPLE, iterate_subspace, leading_rotation
 from girl.kernel.sparse import SparseMatrix, to_csr
 
 #: The fraction of the columns and of the edges that is hidden. With more, the visible part would be a poorer graph than
@@ -29,6 +30,10 @@ MIN_GROUPS = 8
 COPIES = 0.98
 #: Principal components that represent the hidden columns.
 COMPONENTS = 128
+#: Products that find them by subspace iteration, where all components would take time cubic in the rows.
+PRODUCTS = 6
+#: Columns that represent each hidden part at all nodes.
+PROJECTIONS = 64
 #: Random vectors of the sketch that finds copies, rows it reads, and the columns above which it is not made.
 SKETCH, SKETCH_ROWS, MAX_COLUMNS = 32, 4096, 20_000
 
@@ -52,6 +57,10 @@ class HiddenTask:
     """The nodes at which targets are explained."""
     targets: dict[str, Tensor]
     """By name (see :data:`TARGETS`), a matrix with a row for each of ``rows``."""
+    hidden_graph: Graph
+    """All nodes and the hidden edges."""
+    visible_columns: Tensor | None
+    """Which columns are visible (d); None if none was hidden."""
 
 
 def hide(data: Batch, features: NodeFeatures | None, groups: Tensor | None, rows: int, seed: int) -> HiddenTask:
@@ -67,7 +76,7 @@ def hide(data: Batch, features: NodeFeatures | None, groups: Tensor | None, rows
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.randperm(data.num_nodes, generator=generator)[:rows].to(data.graph.device)
     shown, hidden = divide_edges(data.graph, generator)
-    visible = replace(data, graph=shown)
+    visible, keep = replace(data, graph=shown), None
     targets = {}
     if features is not None and groups is not None:
         if int(groups.max()) + 1 >= MIN_GROUPS:
@@ -77,7 +86,35 @@ def hide(data: Batch, features: NodeFeatures | None, groups: Tensor | None, rows
         targets["neighbors"] = _components(_average(hidden.mean.rows(chosen), features))
     targets["positions"] = positions(hidden, seed=seed)[chosen]
     targets = {name: target for name, target in targets.items() if float(target.var(0, correction=0).sum()) > 1e-12}
-    return HiddenTask(visible, chosen, targets)
+    return HiddenTask(visible, chosen, targets, hidden, keep)
+
+
+def hidden_targets(task: HiddenTask, features: NodeFeatures, rows: Tensor, seed: int) -> Tensor:
+    """What is hidden, at many nodes (m × c): projections of columns and of hidden neighbours' features, and positions.
+
+    Each kind is centred, with a total spread of its weight in :data:`TARGETS`.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    parts = {"positions": positions(task.hidden_graph, PROJECTIONS, seed)}
+    if task.visible_columns is not None:
+        parts["columns"] = _projected(features.select_columns(~task.visible_columns), generator)
+    parts["neighbors"] = task.hidden_graph.mean @ _projected(features, generator)
+    scaled = []
+    for name, part in parts.items():
+        centered = part[rows] - part[rows].mean(0)
+        scaled.append(TARGETS[name] ** 0.5 * centered / centered.norm().clamp(min=1e-12))
+    return torch.cat(scaled, 1)
+
+
+def _projected(features: NodeFeatures, generator: torch.Generator) -> Tensor:
+    """Rows in a few random directions, which keep their inner products on average."""
+    d = features.shape[1]
+    if d <= PROJECTIONS:
+        return features.dense()
+    directions = torch.randn(d, PROJECTIONS, generator=generator).to(features.device)
+    # One step towards the leading components: random directions alone are mostly noise.
+    projected = features @ directions
+    return features @ torch.linalg.qr(features.t_matmul(projected - projected.mean(0)))[0]
 
 
 def divide_edges(graph: Graph, generator: torch.Generator) -> tuple[Graph, Graph]:
@@ -158,9 +195,15 @@ def _components(features: NodeFeatures) -> Tensor:
         gram = features.dense() @ features.dense().T
     else:
         gram = features.sparse.matmul_sparse(SparseMatrix(features.sparse.transpose))
-    gram = gram.double()
     gram = gram - gram.mean(0)
     gram = gram - gram.mean(1, keepdim=True)
-    values, vectors = torch.linalg.eigh((gram + gram.T) / 2)
-    values, vectors = values[-COMPONENTS:], vectors[:, -COMPONENTS:]
-    return (vectors * values.clamp(min=0).sqrt()).float()
+    width = COMPONENTS + OVERSAMPLE
+    if len(gram) <= width or float(gram.diagonal().sum()) <= 1e-12:
+        basis = torch.eye(len(gram), device=gram.device)[:, :width]
+    else:
+        start = torch.randn(len(gram), width, generator=torch.Generator().manual_seed(0))
+        basis = iterate_subspace(gram.__matmul__, start.to(gram.device), PRODUCTS)
+    projected = basis.T @ (gram @ basis)
+    vectors = leading_rotation(projected, basis, COMPONENTS)  # in the basis
+    values = torch.linalg.vecdot(vectors, projected @ vectors, dim=0)
+    return basis @ (vectors * values.clamp(min=0).sqrt())

@@ -5,9 +5,12 @@ each counts in a distance: with :math:`D_j` the squared distances of the rows of
 
 .. math:: K = \exp\Bigl(-\sum_j s_j^2 D_j\Bigr).
 
-Distances of parts add up, so the kernel of every choice of scales comes from k matrices that are computed once. The
-scales, and the strength τ of the ridge, maximise the score of :func:`score_of_shares`: how much of several targets the
-representation explains. There are about ten numbers to learn from hundreds of rows, so they do not overfit.
+Distances of parts add up, so the kernel of every choice of scales comes from k matrices that are computed once. So do
+inner products, for the linear kernel :math:`K = \sum_j s_j^2 Z_jZ_j^\top`. The Gaussian kernel asks which rows are
+close, as a learner with few labels does; the linear one asks what a linear model can read off, as a probe does.
+
+The scales, and the strength τ of the ridge, maximise the score of :func:`score_of_shares`: how much of several targets
+the representation explains. There are about ten numbers to learn from hundreds of rows, so they do not overfit.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -24,15 +28,17 @@ from torch import Tensor
 
 #: Bounds of log s and log τ. Below the lowest scale a part has no influence; above the highest, no rows are near.
 LOG_SCALES = (-4.5, 1.5)
-LOG_STRENGTHS = (math.log(1e-4), 0.0)
+LOG_STRENGTHS = {"gaussian": (math.log(1e-4), 0.0), "linear": (math.log(1e-5), math.log(3.0))}
 #: Where the search begins: all parts alike, with a total squared distance of 1 on average, and this τ.
 START_STRENGTH = 1e-2
 #: Iterations of the search. More change the scales, but hardly the score.
 ITERATIONS = 20
 #: A share is added to this before its logarithm is taken: differences far below it do not count.
-FLOOR = 0.03
+FLOOR = 0.1
 #: A share below zero counts as zero, smoothly within about 1 / SHARPNESS.
 SHARPNESS = 200.0
+
+Kernel = Literal["gaussian", "linear"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class LearnedScales:
 
 
 def score_of_shares(shares: Sequence[float], weights: Sequence[float]) -> float:
-    r"""One number from the explained shares of several targets: :math:`\sum_t w_t \log(c + \text{share}_t)`, c = 3 %.
+    r"""One number from the explained shares of several targets: :math:`\sum_t w_t \log(c + \text{share}_t)`, c = 10 %.
 
     The weights are scaled to a sum of 1. By the logarithm, targets of which much and of which little can be explained
     count alike: what matters is by which *factor* a share grows. Below c nothing matters: a target that nothing
@@ -61,7 +67,11 @@ def score_of_shares(shares: Sequence[float], weights: Sequence[float]) -> float:
 
 
 def learn_scales(
-    parts: Sequence[Tensor], targets: Sequence[Tensor], weights: Sequence[float], block: int = 300
+    parts: Sequence[Tensor],
+    targets: Sequence[Tensor],
+    weights: Sequence[float],
+    block: int = 300,
+    kernel: Kernel = "gaussian",
 ) -> LearnedScales:
     """The scales at which the parts together explain the targets best.
 
@@ -73,23 +83,29 @@ def learn_scales(
         targets: m × c each.
         weights: how much each target counts.
         block: rows in a block, about.
+        kernel: of distances, or of inner products.
     """
     count = max(len(parts[0]) // block, 1)  # b
     size = len(parts[0]) // count  # of a block; the rows that are left over are not used
-    distances = torch.stack([_unit_distances(_blocks(part, count, size)) for part in parts])  # k × b × size × size
+    unit = _unit_distances if kernel == "gaussian" else _unit_products
+    pairs = torch.stack([unit(_blocks(part, count, size)) for part in parts])  # k × b × size × size
     k = len(parts)
-    flat = distances.view(k, -1)
+    flat = pairs.view(k, -1)
     units = [_unit_spread(_blocks(target, count, size)) for target in targets]
     evaluated: dict[bytes, tuple[tuple[float, ...], tuple[float, ...]]] = {}
 
     def negative_score(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         squares = torch.from_numpy(np.exp(2 * parameters[:-1])).to(flat.dtype)
-        kernel = torch.exp(-(squares @ flat)).view(distances.shape[1:])
+        matrix = (squares @ flat).view(pairs.shape[1:])
+        if kernel == "gaussian":
+            matrix = matrix.neg_().exp_()
         strength = math.exp(parameters[-1])
-        shares, stderrs, gradient = _shares_and_gradient(kernel, strength, units, weights)
+        shares, stderrs, gradient = _shares_and_gradient(matrix, strength, units, weights)
         evaluated[parameters.tobytes()] = shares, stderrs
         by_strength = float(gradient.diagonal(dim1=1, dim2=2).sum()) * size * strength
-        by_scales = -2 * squares * (flat @ gradient.mul_(kernel).view(-1))
+        if kernel == "gaussian":
+            gradient.mul_(matrix).neg_()
+        by_scales = 2 * squares * (flat @ gradient.view(-1))
         return -score_of_shares(shares, weights), -np.append(by_scales.double().numpy(), by_strength)
 
     start = np.append(np.full(k, -0.5 * math.log(k)), math.log(START_STRENGTH))
@@ -98,7 +114,7 @@ def learn_scales(
         start,
         jac=True,
         method="L-BFGS-B",
-        bounds=[LOG_SCALES] * k + [LOG_STRENGTHS],
+        bounds=[LOG_SCALES] * k + [LOG_STRENGTHS[kernel]],
         options={"maxiter": ITERATIONS},
     )
     scales = np.exp(result.x[:-1])
@@ -157,6 +173,13 @@ def _unit_distances(part: Tensor) -> Tensor:
     distances = torch.baddbmm(norms.unsqueeze(2) + norms.unsqueeze(1), part, part.mT, alpha=-2).clamp_(min=0)
     distances.diagonal(dim1=1, dim2=2).zero_()
     return distances / distances.mean().clamp(min=torch.finfo(part.dtype).tiny)
+
+
+def _unit_products(part: Tensor) -> Tensor:
+    """Inner products of the centred rows of each block, divided by the mean squared length."""
+    part = part - part.mean(1, keepdim=True)
+    products = part @ part.mT
+    return products / products.diagonal(dim1=1, dim2=2).mean().clamp(min=torch.finfo(part.dtype).tiny)
 
 
 def _unit_spread(target: Tensor) -> Tensor:

@@ -5,13 +5,15 @@ r"""GIRL's default: bands of a graph, each with a scale that hidden columns and 
 2. *The judge* hides a quarter of the feature columns and of the edges (:mod:`girl.graph.hidden`), computes the bands of
    what is left, and learns the scales at which they explain the hidden part best, by leave-one-out kernel regression
    (:mod:`girl.kernel.scales`). No label is used.
-3. The bands of the complete graph, at these scales, are reduced to ``dim`` columns.
+3. *The learned part* (:mod:`girl.methods.learned`) predicts the hidden part from the bands. It is a band as well,
+   and is left out if the judge does not find that it explains more than the others alone.
+4. The bands of the complete graph, at these scales, are reduced to ``dim`` columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import accumulate
 from typing import Any
 
@@ -19,22 +21,36 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.graph.bands import BANDS, FREQUENCIES, FROM_FEATURES, band_widths, iter_bands
+from girl.graph.bands import BANDS, FREQUENCIES, FROM_FEATURES, LEARNED, band_widths, iter_bands
 from girl.graph.batch import Batch
 from girl.graph.feature_scaling import FeatureScaling
-from girl.graph.hidden import TARGETS, column_groups, hide
+from girl.graph.hidden import TARGETS, HiddenTask, column_groups, hidden_targets, hide
 from girl.graph.joint_components import joint_directions
+from girl.graph.node_features import NodeFeatures
 from girl.kernel.checks import check_choice, check_int, check_number
-from girl.kernel.scales import FLOOR, learn_scales
+from girl.kernel.scales import Kernel, LearnedScales, learn_scales
 from girl.methods.base import Method
 from girl.methods.choice import Choice
+from girl.methods.learned import LEAST_ROWS, MAX_ROWS, LearnedPart
 from girl.methods.memory import FLOAT, MemoryEstimate
 from girl.nn.encoder import EncoderSettings
 
 #: Columns that represent the features in each band, and fewer while bands are judged.
 RANK, JUDGED_RANK = 256, 128
+#: What explains: rows that are close, and what a linear model reads off.
+KERNELS: tuple[Kernel, ...] = ("gaussian", "linear")
 #: A band whose scale is below this fraction of the largest is left out.
 LEAST_SCALE = 0.05
+#: The learned part is used if it raises the judge's score by this much: about 3 % more of everything is explained.
+LEAST_GAIN = 0.03
+#: A share counts as explained if it is larger than this many standard errors.
+STANDARD_ERRORS = 2.0
+#: If hidden columns can be explained, a node's own features have at least this scale. The judge sees few nodes at a
+#: time; with more labels than that, own features say more.
+LEAST_OWN = 0.5
+#: Bands that mean the same in another graph and with other hidden parts, so that what is learned from them carries
+#: over. Positions do not, and kernel features depend on the number of columns.
+TRANSFERABLE = ("own", "size", "near", "mid", "far", "mean", "contrast", "roles")
 #: Components whose variance is below this fraction of the largest are rounding.
 SMALLEST = 1e-9
 #: Below this total variance a band is the same for all nodes.
@@ -48,7 +64,7 @@ class BandSettings:
     dim: int = 256
     """Columns of an embedding."""
     bands: tuple[str, ...] = tuple(BANDS)
-    """Which bands may be used: own, size, near, mid, far, mean, contrast, distribution, positions, roles."""
+    """Which bands may be used: own, size, near, mid, far, mean, contrast, distribution, positions, roles, learned."""
     scales: tuple[float, ...] = ()
     """The scale of each band. Without, the judge chooses them: by how well hidden columns and edges are explained."""
     sharpen: float = 1.5
@@ -128,6 +144,9 @@ class BandMethod(Method):
         }
         for name, buffer in buffers.items():
             self.register_buffer(name, buffer)
+        self.learned = LearnedPart(
+            {name: width for name, width in zip(settings.bands, widths, strict=True) if name in TRANSFERABLE}
+        )
 
     @property
     def width(self) -> int:
@@ -136,7 +155,7 @@ class BandMethod(Method):
 
     def memory(self, data: Batch, batch_nodes: int) -> MemoryEstimate:
         """A few bands at a time, and the columns that the final components are computed from."""
-        bands = FLOAT * data.num_nodes * (7 * self.directions.shape[1] + 2 * RANK)
+        bands = FLOAT * data.num_nodes * (7 * self.directions.shape[1] + 4 * RANK)
         return MemoryEstimate(prepare=bands, embed=bands + 3 * FLOAT * data.num_nodes * self.settings.dim)
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
@@ -164,7 +183,15 @@ class BandMethod(Method):
         if not self.settings.scales:
             return self._judge(data, names, self._seed)
         given = dict(zip(self.settings.bands, self.settings.scales, strict=True))
-        return Choice({name: given[name] for name in names}, {}, judged=True, groups=0)
+        scales = {name: given[name] for name in names}
+        if scales.get(LEARNED):
+            features = self.scaling(data.x)
+            task = hide(data, features, column_groups(data), self.settings.judge_rows, self._seed)
+            rows = torch.randperm(data.num_nodes, generator=torch.Generator().manual_seed(self._seed))[:MAX_ROWS]
+            bands = {name: band[rows] for name, band in self._judged_bands(task, names)}
+            if not self._fit_learned(task, features, rows, bands, scales):
+                scales[LEARNED] = 0.0
+        return Choice(scales, {}, judged=True, groups=0)
 
     def _available(self, data: Batch) -> list[str]:
         """The bands that the graph has: none of features if there are none, or if they only name the nodes."""
@@ -192,34 +219,80 @@ class BandMethod(Method):
             directions = self.directions[:, :rank]
             z = (self.scaling(data.x) @ directions).sub_(self.feature_mean @ directions)
             log_size = self.scaling.log_size(data.x)
-        return iter_bands(z, log_size, self.frequencies[:rank], data.graph, names)
+        inputs = self.learned.inputs if LEARNED in names else []
+        angles: Tensor | None = None
+        for name, band in iter_bands(z, log_size, self.frequencies[:rank], data.graph, {*names, *inputs}):
+            if name in inputs:
+                part = self.learned.angles(name, band)
+                angles = part if angles is None else angles.add_(part)
+            if name in names:
+                yield name, band
+        if angles is not None:
+            yield LEARNED, self.learned(angles)
+
+    def _judged_bands(self, task: HiddenTask, names: Sequence[str]) -> Iterator[tuple[str, Tensor]]:
+        return self.iter_bands(task.visible, [name for name in names if name != LEARNED], JUDGED_RANK)
 
     def _judge(self, data: Batch, names: list[str], seed: int) -> Choice:
         """Learn the scales at which the bands of a part of the graph explain the hidden part."""
         features, groups = None, None
         if any(name in FROM_FEATURES for name in names):
             features, groups = self.scaling(data.x), column_groups(data)
+        rows, repeats = self.settings.judge_rows, self.settings.judge_repeats
+        tasks = [hide(data, features, groups, rows, seed + repeat) for repeat in range(repeats)]
         scales: list[dict[str, float]] = []
         shares: list[dict[str, float]] = []
-        for repeat in range(self.settings.judge_repeats):
-            task = hide(data, features, groups, self.settings.judge_rows, seed + repeat)
-            bands = {name: band[task.rows] for name, band in self.iter_bands(task.visible, names, JUDGED_RANK)}
-            bands = {name: band for name, band in bands.items() if _varies(band)}
-            if task.targets and bands:
-                weights = [TARGETS[name] for name in task.targets]
-                learned = learn_scales(
-                    list(bands.values()), list(task.targets.values()), weights, self.settings.judge_block
-                )
-                scales.append(dict(zip(bands, learned.scales, strict=True)))
-                shares.append(dict(zip(task.targets, learned.shares, strict=True)))
-        explained = _mean(shares)
-        count = 0 if groups is None else int(groups.max()) + 1
-        if not any(share > FLOOR / 2 for share in explained.values()):
-            return Choice(dict.fromkeys(names, 1.0), explained, judged=False, groups=count)
-        mean = dict.fromkeys(names, 0.0) | _mean(scales)
-        largest = max(mean.values())
-        kept = {name: round(s / largest, 4) if s >= LEAST_SCALE * largest else 0.0 for name, s in mean.items()}
-        return Choice(kept, explained, judged=True, groups=count)
+        errors: list[dict[str, float]] = []
+        gain: float | None = None
+        for index, task in enumerate(tasks):
+            # The learned part is fitted in the first draw, and judged in the last at rows that it was not fitted to.
+            fitted = index == 0 and features is not None and LEARNED in names
+            extra = _other_rows(tasks[-1].rows, data.num_nodes, seed) if fitted else task.rows[:0]
+            chosen, count = torch.cat([task.rows, extra]), len(task.rows)
+            bands = {name: band[chosen] for name, band in self._judged_bands(task, names)}
+            judged = {name: band[:count] for name, band in bands.items() if _varies(band[:count])}
+            if not task.targets or not judged:
+                continue
+            learned = self._learn(judged, task)
+            if fitted and features is not None:
+                others = {name: band[count:] for name, band in bands.items()}
+                self._fit_learned(task, features, extra, others, dict(zip(judged, learned.scales, strict=True)))
+            if index == repeats - 1 and self.learned.inputs:
+                angles = torch.stack([self.learned.angles(name, bands[name][:count]) for name in self.learned.inputs])
+                with_learned = self._learn({**judged, LEARNED: self.learned(angles.sum(0))}, task)
+                gain = with_learned.score - learned.score
+                if gain > LEAST_GAIN:
+                    judged, learned = {**judged, LEARNED: angles[0]}, with_learned
+            scales.append(dict(zip(judged, learned.scales, strict=True)))
+            shares.append(dict(zip(task.targets, learned.shares, strict=True)))
+            errors.append(dict(zip(task.targets, learned.stderrs, strict=True)))
+        return _choice(names, scales, shares, errors, gain, 0 if groups is None else int(groups.max()) + 1)
+
+    def _learn(self, bands: dict[str, Tensor], task: HiddenTask) -> LearnedScales:
+        """The scales by a Gaussian and by a linear kernel on average; shares and score of the better one."""
+        weights = [TARGETS[name] for name in task.targets]
+        both = [
+            learn_scales(list(bands.values()), list(task.targets.values()), weights, self.settings.judge_block, kernel)
+            for kernel in KERNELS
+        ]
+        mean = [sum(pair) / len(both) for pair in zip(*(one.scales for one in both), strict=True)]
+        best = max(both, key=lambda one: one.score)
+        return replace(best, scales=tuple(scale / max(mean) for scale in mean))
+
+    def _fit_learned(
+        self,
+        task: HiddenTask,
+        features: NodeFeatures,
+        rows: Tensor,
+        bands: dict[str, Tensor],
+        scales: dict[str, float],
+    ) -> bool:
+        """Fit the learned part to rows of the bands, if there are enough; say whether it was."""
+        if len(rows) < LEAST_ROWS:
+            return False
+        target = hidden_targets(task, features, rows, self._seed)
+        self.learned.fit(bands, scales, target, torch.Generator(rows.device).manual_seed(self._seed))
+        return bool(self.learned.inputs)
 
     @torch.no_grad()
     def finish(self, data: Batch) -> Tensor:
@@ -268,6 +341,37 @@ class BandMethod(Method):
             part = self.slices[name]
             out.addmm_(band - self.center[part], self.rotation[part, : self.width])
         return out
+
+
+def _choice(
+    names: Sequence[str],
+    scales: Sequence[dict[str, float]],
+    shares: Sequence[dict[str, float]],
+    errors: Sequence[dict[str, float]],
+    gain: float | None,
+    groups: int,
+) -> Choice:
+    """The choice from the scales and shares of several draws."""
+    explained, stderr = _mean(shares), _mean(errors)
+    certain = {name for name, share in explained.items() if share > STANDARD_ERRORS * stderr[name]}
+    if not certain:
+        return Choice({name: float(name != LEARNED) for name in names}, explained, False, groups, gain)
+    mean = dict.fromkeys(names, 0.0) | _mean(scales)
+    if LEARNED in names:
+        mean[LEARNED] = scales[-1].get(LEARNED, 0.0)  # it is tried in the last draw only
+    largest = max(mean.values())
+    kept = {name: round(s / largest, 4) if s >= LEAST_SCALE * largest else 0.0 for name, s in mean.items()}
+    if "columns" in certain and "own" in kept:
+        kept["own"] = max(kept["own"], LEAST_OWN)
+    return Choice(kept, explained, True, groups, gain)
+
+
+def _other_rows(rows: Tensor, n: int, seed: int) -> Tensor:
+    """Rows, at random, that are not among ``rows``."""
+    mask = torch.ones(n, dtype=torch.bool)
+    mask[rows.cpu()] = False
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    return order[mask[order]][:MAX_ROWS].to(rows.device)
 
 
 def _check_no_layers(encoder: EncoderSettings) -> None:

@@ -25,6 +25,8 @@ class Choice:
     """Whether the hidden parts could be explained at all. If not, all scales are 1."""
     groups: int
     """Groups of feature columns; with fewer than 8, columns are not hidden."""
+    gain: float | None = None
+    """By how much the learned part raised the judge's score; None if it was not tried."""
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Choice:
@@ -68,6 +70,12 @@ class Choice:
         bands = ", ".join(f"{name} {scale:.2f}" for name, scale in self.used.items())
         dropped = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
         lines.append(f"bands: {bands}{dropped}")
+        if self.gain is not None and "learned" in self.left_out:
+            lines[-1] += (
+                " (it explains no more than the others)"
+                if self.left_out == ["learned"]
+                else ("; the learned part explains no more than the others")
+            )
         return lines
 
     def rows(self) -> list[tuple[str, str, float]]:
