@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
 
@@ -51,6 +53,52 @@ def test_a_copied_column_does_not_make_everything_explained():
     data.x = torch.cat([x, x], 1)  # each column twice: one copy may be hidden, the other visible
     result = judge_batch(make_batch(data, EncoderSettings(normalize="none")), lambda d: d.x.dense())
     assert result.explained["columns"] < 0.05
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_near_copy_of_each_column_is_hidden_with_it(sign):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(300, 10, generator=generator)
+    data = clustered(300)
+    data.x = torch.cat([x, sign * 3 * x + 0.1 * torch.randn(300, 10, generator=generator)], 1)
+    result = judge_batch(make_batch(data, EncoderSettings(normalize="none")), lambda d: d.x.dense(), repeats=1)
+    assert result.explained["columns"] < 0.05
+
+
+def test_columns_of_one_category_are_not_divided():
+    categories = torch.randint(10, (2, 300), generator=torch.Generator().manual_seed(0))
+    data = clustered(300)
+    data.x = torch.cat([torch.eye(10)[category] for category in categories], 1)  # two categories, one-hot
+    alone = judge_batch(make_batch(data, EncoderSettings(normalize="none")), lambda d: d.x.dense(), repeats=1)
+    assert alone.explained["columns"] > 0.05  # the hidden columns follow from the visible ones of the same category
+    data.column_group = torch.arange(20) // 10
+    grouped = judge_batch(make_batch(data, EncoderSettings(normalize="none")), lambda d: d.x.dense(), repeats=1)
+    assert "columns" not in grouped.explained
+    assert "2 columns are too few to hide some" in grouped.note
+
+
+def test_the_judge_of_a_representation_sees_no_hidden_column(batch):
+    seen = []
+
+    def look(data):
+        seen.append(int((data.x.dense().abs().sum(0) > 0).sum()))
+        return data.x.dense()
+
+    judge_batch(batch, look, repeats=2)
+    assert seen == [9, 9]  # of 12
+
+
+@pytest.mark.slow
+def test_the_cost_is_linear_in_the_nodes():
+    def seconds(n):
+        large = make_batch(clustered(n), EncoderSettings(normalize="none"))
+        start = time.process_time()
+        result = judge_batch(large, lambda d: d.x.dense(), rows=300, repeats=1)
+        assert set(result.explained) == {"columns", "neighbors", "positions"}
+        return time.process_time() - start
+
+    seconds(1000)
+    assert seconds(60_000) < 8 * seconds(15_000)
 
 
 def test_the_same_seed_gives_the_same_judgement(batch):

@@ -6,9 +6,11 @@ import torch
 from girl import datasets, splits
 from girl.evaluation.controls import CONTROLS
 from girl.graph.hidden import TARGETS
+from girl.lab import judge
 from girl.lab.cells import Cell
 from girl.lab.default import DEFAULT_PROTOCOLS
 from girl.lab.judge import KINDS, MAX_SPLITS, Judge, kind_of, representations, validation_splits
+from girl.training.loop import DivergedError
 
 
 @pytest.mark.parametrize("dataset", list(DEFAULT_PROTOCOLS))
@@ -25,7 +27,8 @@ def test_features_that_only_name_nodes_are_in_no_control_or_band():
             assert set(recipe.method.bands) <= {"positions", "roles"}
 
 
-def test_a_cell_has_raw_shares_beside_validation_scores():
+def test_a_cell_has_raw_shares_beside_validation_scores(monkeypatch):
+    monkeypatch.setattr(judge, "MAX_SPLITS", 1)
     done = Judge(rows=200).compute(Cell("digits", "ppr", 0))
     assert set(done["explained"]) == set(done["stderr"]) == set(TARGETS)
     assert [row["protocol"] for row in done["rows"]] == list(DEFAULT_PROTOCOLS["digits"])
@@ -33,10 +36,13 @@ def test_a_cell_has_raw_shares_beside_validation_scores():
     assert done["kind"] == "control"
 
 
-def test_a_training_that_fails_is_recorded_without_a_score():
-    recipe = representations("digits")["girl, 5 epochs"].with_values({"lr": 1e30, "dropout": 0.0}).to_dict()
-    done = Judge(rows=100).compute(Cell("digits", "girl, 5 epochs", 0, recipe))
-    assert done["failure"]
+def test_a_training_that_fails_is_recorded_without_a_score(monkeypatch):
+    def diverge(cell, batch):
+        raise DivergedError("the loss is not finite")
+
+    monkeypatch.setattr(judge, "embed", diverge)
+    done = Judge(rows=100).compute(Cell("digits", "girl, 5 epochs", 0, representations("digits")["default"].to_dict()))
+    assert done["failure"] == "the loss is not finite"
     assert done["rows"] == []
 
 
