@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean, median, quantiles
 from typing import Any
 
 from matplotlib.lines import Line2D
@@ -279,11 +279,14 @@ def draw(ranked: Sequence[Ranking], folder: Path) -> Path | None:
     size = (2.7 * columns, 1.0 + 2.2 * -(-len(ranked) // columns))
     with panels(path, "Validation accuracy, %, over the judge's score", names, columns, size) as axes:
         for axis, ranking in zip(axes, ranked, strict=True):
+            # Far below the rest: drawn at the border, since the rest would be one spot otherwise.
+            left = _fence([score(entry.shares) for entry in ranking.entries])
+            bottom = _fence([entry.accuracy for entry in ranking.entries])
             for kind in KINDS:
                 entries = [entry for entry in ranking.entries if entry.kind == kind]
-                at = [score(entry.shares) for entry in entries]
+                at = [max(score(entry.shares), left) for entry in entries]
                 marker = "D" if kind == "default" else "o"
-                accuracies = [entry.accuracy for entry in entries]
+                accuracies = [max(entry.accuracy, bottom) for entry in entries]
                 axis.scatter(at, accuracies, s=18, color=TINTS[kind], marker=marker, alpha=0.85, linewidths=0)
             choice = ranking.choice(score)
             assert choice is not None
@@ -301,12 +304,19 @@ def draw(ranked: Sequence[Ranking], folder: Path) -> Path | None:
     return path.with_suffix(".png")
 
 
+def _fence(values: Sequence[float]) -> float:
+    """Tukey's lower fence: one and a half interquartile ranges below the first quartile."""
+    first, _, third = quantiles(values, n=4)
+    return first - 1.5 * (third - first)
+
+
 def render(results: Sequence[dict[str, Any]], folder: Path) -> dict[str, str]:
     """Facts, tables and the figure."""
     first, second = rankings(results), rankings(results, 1)
     caption = (
         "Each point is a representation; the ring marks the judge's first choice, and the number beside a name is "
-        "Spearman's coefficient. Scores of different graphs cannot be compared."
+        "Spearman's coefficient. Points far below the rest are drawn at the border. Scores of different graphs "
+        "cannot be compared."
     )
     return {
         "judge_facts": facts(first),
