@@ -252,7 +252,7 @@ def facts(ranked: Sequence[Ranking]) -> str:
     regrets = {ranking.title: ranking.regret(ranking.choice(score)) or 0.0 for ranking in ranked}
     ppr = [value for ranking in ranked if (value := ranking.regret(ranking.named("ppr"))) is not None]
     chance = [ranking.random_regret for ranking in ranked]
-    low = [f"{name} ({value:.2f})" for name, value in correlations.items() if value < AIM_SPEARMAN]
+    low = [f"{name} ({value:.2f})" for name, value in correlations.items() if round(value, 2) < AIM_SPEARMAN]
     high = [f"{name} ({value:.1f})" for name, value in regrets.items() if value > AIM_LARGEST]
     counts = number_range([len(ranking.entries) for ranking in ranked])
     lines = [
