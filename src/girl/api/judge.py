@@ -43,7 +43,7 @@ def judge(
 
     A quarter of the feature columns and of the edges is hidden; the representation is made of the visible part; and
     leave-one-out kernel regression explains the hidden part from it. The better it does, the better the representation
-    predicts labels that features and edges depend on. See :doc:`/default` for the evidence, and for where it fails.
+    predicts labels that features and edges depend on. See :doc:`/judge` for the evidence, and for where it fails.
 
     Args:
         data: a torch_geometric ``Data``, or the name of a dataset. Columns that were made from one value, such as those

@@ -8,7 +8,7 @@ regression explains the hidden part from it, each node from others. The explaine
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import mean, variance
 from typing import Any
@@ -21,7 +21,8 @@ from torch import Tensor
 from girl.errors import InputError
 from girl.graph.batch import Batch
 from girl.graph.feature_scaling import FeatureScaling
-from girl.graph.hidden import MIN_GROUPS, TARGET_TEXT, TARGETS, column_groups, hide
+from girl.graph.hidden import MIN_GROUPS, TARGET_TEXT, TARGETS, HiddenTask, column_groups, hide
+from girl.graph.node_features import NodeFeatures
 from girl.kernel.scales import learn_scales, score_of_shares
 
 #: A function that makes a representation (n × k) of the visible part of a graph.
@@ -55,18 +56,28 @@ def judge_batch(
     data: Batch, representation: Representation, *, rows: int = 3000, repeats: int = 3, seed: int = 0
 ) -> Judgement:
     """Judge a representation of a graph: see :func:`girl.judge`."""
-    features, groups = None, None
-    if data.x.shape[1] and not data.x.is_ids:
-        scaling = FeatureScaling(data.x.shape[1]).to(data.x.device)
-        scaling.fit(data.x)
-        features, groups = scaling(data.x), column_groups(data)
+    features, groups = explained_features(data)
+    tasks = (hide(data, features, groups, rows, seed + repeat) for repeat in range(repeats))
+    return judge_tasks(tasks, representation, _note(data, groups))
+
+
+def explained_features(data: Batch) -> tuple[NodeFeatures | None, Tensor | None]:
+    """The features on the scale on which they are explained, and the group of each column; None if there are none."""
+    if not data.x.shape[1] or data.x.is_ids:
+        return None, None
+    scaling = FeatureScaling(data.x.shape[1]).to(data.x.device)
+    scaling.fit(data.x)
+    return scaling(data.x), column_groups(data)
+
+
+def judge_tasks(tasks: Iterable[HiddenTask], representation: Representation, note: str = "") -> Judgement:
+    """Judge a representation by how much it explains in each of ``tasks``, on average."""
     shares: list[dict[str, float]] = []
     errors: list[dict[str, float]] = []
-    for repeat in range(repeats):
-        task = hide(data, features, groups, rows, seed + repeat)
+    for task in tasks:
         if not task.targets:
             raise InputError("data: given too few edges and columns to hide some of them, expected a larger graph")
-        z = _matrix(representation(task.visible), data.num_nodes)[task.rows.cpu()]
+        z = _matrix(representation(task.visible), task.visible.num_nodes)[task.rows.cpu()]
         if float(z.var(0, correction=0).sum()) <= 1e-12:
             raise InputError("representation: given the same row for all nodes, expected rows that differ")
         learned = learn_scales([z], list(task.targets.values()), [TARGETS[name] for name in task.targets])
@@ -76,10 +87,10 @@ def judge_batch(
     explained = {name: mean(one[name] for one in shares) for name in names}
     stderr = {}
     for name in names:
-        between = variance([one[name] for one in shares]) if repeats > 1 else 0.0
-        stderr[name] = math.sqrt((mean(one[name] ** 2 for one in errors) + between) / repeats)
+        between = variance([one[name] for one in shares]) if len(shares) > 1 else 0.0
+        stderr[name] = math.sqrt((mean(one[name] ** 2 for one in errors) + between) / len(shares))
     score = score_of_shares(list(explained.values()), [TARGETS[name] for name in names])
-    return Judgement(explained, stderr, score, _note(data, groups))
+    return Judgement(explained, stderr, score, note)
 
 
 def _note(data: Batch, groups: Tensor | None) -> str:

@@ -8,6 +8,7 @@ from girl.lab.default import Default
 from girl.lab.depth import Depth
 from girl.lab.experiment import Experiment
 from girl.lab.graphs import Graphs
+from girl.lab.judge import Judge
 from girl.lab.nodes import Nodes
 from girl.lab.objective import Objective
 from girl.lab.synthetic import Synthetic
@@ -15,6 +16,7 @@ from girl.lab.synthetic import Synthetic
 EXPERIMENTS: tuple[Experiment, ...] = (
     Synthetic(),
     Default(),
+    Judge(),
     Nodes(),
     Graphs(),
     Checks(),
