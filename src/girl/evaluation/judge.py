@@ -23,7 +23,7 @@ from girl.graph.batch import Batch
 from girl.graph.feature_scaling import FeatureScaling
 from girl.graph.hidden import MIN_GROUPS, TARGET_TEXT, TARGETS, HiddenTask, column_groups, hide
 from girl.graph.node_features import NodeFeatures
-from girl.kernel.scales import learn_scales, score_of_shares
+from girl.kernel.scales import learn_by_both_kernels, score_of_shares
 
 #: A function that makes a representation (n × k) of the visible part of a graph.
 Representation = Callable[[Batch], ArrayLike | Tensor]
@@ -80,7 +80,7 @@ def judge_tasks(tasks: Iterable[HiddenTask], representation: Representation, not
         z = _matrix(representation(task.visible), task.visible.num_nodes)[task.rows.cpu()]
         if float(z.var(0, correction=0).sum()) <= 1e-12:
             raise InputError("representation: given the same row for all nodes, expected rows that differ")
-        learned = learn_scales([z], list(task.targets.values()), [TARGETS[name] for name in task.targets])
+        learned = learn_by_both_kernels([z], list(task.targets.values()), [TARGETS[name] for name in task.targets])
         shares.append(dict(zip(task.targets, learned.shares, strict=True)))
         errors.append(dict(zip(task.targets, learned.stderrs, strict=True)))
     names = [name for name in TARGETS if all(name in one for one in shares)]

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -119,6 +119,16 @@ def learn_scales(
     )
     scales = np.exp(result.x[:-1])
     return LearnedScales(tuple((scales / scales.max()).tolist()), *evaluated[result.x.tobytes()], -float(result.fun))
+
+
+def learn_by_both_kernels(
+    parts: Sequence[Tensor], targets: Sequence[Tensor], weights: Sequence[float], block: int = 300
+) -> LearnedScales:
+    """The scales by the Gaussian and by the linear kernel, on average; shares and score are those of the better one."""
+    both = [learn_scales(parts, targets, weights, block, kernel) for kernel in get_args(Kernel)]
+    mean = [sum(pair) / len(both) for pair in zip(*(one.scales for one in both), strict=True)]
+    best = max(both, key=lambda one: one.score)
+    return replace(best, scales=tuple(scale / max(mean) for scale in mean))
 
 
 def _shares_and_gradient(

@@ -13,7 +13,7 @@ r"""GIRL's default: bands of a graph, each with a scale that hidden columns and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from itertools import accumulate
 from typing import Any
 
@@ -28,7 +28,7 @@ from girl.graph.hidden import TARGETS, HiddenTask, column_groups, hidden_targets
 from girl.graph.joint_components import joint_directions
 from girl.graph.node_features import NodeFeatures
 from girl.kernel.checks import check_choice, check_int, check_number
-from girl.kernel.scales import Kernel, LearnedScales, learn_scales
+from girl.kernel.scales import LearnedScales, learn_by_both_kernels
 from girl.methods.base import Method
 from girl.methods.choice import Choice
 from girl.methods.learned import LEAST_ROWS, MAX_ROWS, LearnedPart
@@ -37,8 +37,6 @@ from girl.nn.encoder import EncoderSettings
 
 #: Columns that represent the features in each band, and fewer while bands are judged.
 RANK, JUDGED_RANK = 256, 128
-#: What explains: rows that are close, and what a linear model reads off.
-KERNELS: tuple[Kernel, ...] = ("gaussian", "linear")
 #: A band whose scale is below this fraction of the largest is left out.
 LEAST_SCALE = 0.05
 #: The learned part is used if it raises the judge's score by this much: about 3 % more of everything is explained.
@@ -189,7 +187,7 @@ class BandMethod(Method):
             task = hide(data, features, column_groups(data), self.settings.judge_rows, self._seed)
             rows = torch.randperm(data.num_nodes, generator=torch.Generator().manual_seed(self._seed))[:MAX_ROWS]
             bands = {name: band[rows] for name, band in self._judged_bands(task, names)}
-            if not self._fit_learned(task, features, rows, bands, scales):
+            if task.visible_columns is None or not self._fit_learned(task, features, rows, bands, scales):
                 scales[LEARNED] = 0.0
         return Choice(scales, {}, judged=True, groups=0)
 
@@ -246,7 +244,8 @@ class BandMethod(Method):
         gain: float | None = None
         for index, task in enumerate(tasks):
             # The learned part is fitted in the first draw, and judged in the last at rows that it was not fitted to.
-            fitted = index == 0 and features is not None and LEARNED in names
+            # It explains hidden columns: if there are too few to hide some, there is nothing to learn from.
+            fitted = index == 0 and task.visible_columns is not None and LEARNED in names
             extra = _other_rows(tasks[-1].rows, data.num_nodes, seed) if fitted else task.rows[:0]
             chosen, count = torch.cat([task.rows, extra]), len(task.rows)
             bands = {name: band[chosen] for name, band in self._judged_bands(task, names)}
@@ -269,15 +268,10 @@ class BandMethod(Method):
         return _choice(names, scales, shares, errors, gain, 0 if groups is None else int(groups.max()) + 1)
 
     def _learn(self, bands: dict[str, Tensor], task: HiddenTask) -> LearnedScales:
-        """The scales by a Gaussian and by a linear kernel on average; shares and score of the better one."""
         weights = [TARGETS[name] for name in task.targets]
-        both = [
-            learn_scales(list(bands.values()), list(task.targets.values()), weights, self.settings.judge_block, kernel)
-            for kernel in KERNELS
-        ]
-        mean = [sum(pair) / len(both) for pair in zip(*(one.scales for one in both), strict=True)]
-        best = max(both, key=lambda one: one.score)
-        return replace(best, scales=tuple(scale / max(mean) for scale in mean))
+        return learn_by_both_kernels(
+            list(bands.values()), list(task.targets.values()), weights, self.settings.judge_block
+        )
 
     def _fit_learned(
         self,
