@@ -1,9 +1,9 @@
 r"""Weisfeiler-Lehman colours of the nodes of a set of graphs, and how often each colour occurs in a graph.
 
 A node's colour at depth 0 is its row of features; at depth k + 1 it is its colour at depth k with the multiset of those
-of its neighbours. Two nodes have the same colour at depth k if their surroundings up to k steps look the same to message
-passing. Colours are 64-bit hashes, so that the same surroundings have the same colour in every set, and no dictionary
-has to be kept. The hash of a multiset is a sum of hashes, which does not depend on the order.
+of its neighbours. Two nodes have the same colour at depth k if their surroundings up to k steps look the same to
+message passing. Colours are 64-bit hashes, so that the same surroundings have the same colour in every set, and no
+dictionary has to be kept. The hash of a multiset is a sum of hashes, which does not depend on the order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from girl.kernel.sparse import to_scipy
 Colors = NDArray[np.uint64]
 
 #: Columns into which the colours of one depth are hashed.
-COLUMNS = 2048
+COLUMNS = 1024
 #: Multipliers and shifts of the finaliser of SplitMix64 (Steele et al., 2014), and its increment.
 MULTIPLIERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
@@ -61,9 +61,9 @@ def count_columns(
 ) -> scipy.sparse.csr_matrix:
     r"""How often each colour occurs in each graph, as sparse columns (num_graphs × width).
 
-    A colour that occurs c times has c entries: for "at least 1", "at least 2", up to c. Inner products of two graphs are
-    then :math:`\sum_q \min(c_q, c'_q)`, the kernel of optimal assignments (Kriege et al., 2016). Entries are hashed to a
-    column and a sign, which leaves inner products right on average. A graph of n nodes is divided by
+    A colour that occurs c times has c entries: for "at least 1", "at least 2", up to c. Inner products of two graphs
+    are then :math:`\sum_q \min(c_q, c'_q)`, the kernel of optimal assignments (Kriege et al., 2016). Entries are hashed
+    to a column and a sign, which leaves inner products right on average. A graph of n nodes is divided by
     :math:`n^{1/4}`, halfway between counts and their directions, so that neither large nor small graphs crowd together.
     """
     order = np.lexsort((colors, graph_id))

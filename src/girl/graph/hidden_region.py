@@ -14,6 +14,17 @@ HIDDEN = 0.5
 MAX_DISTANCE = 64
 
 
+def sample_graphs(data: Batch, count: int, generator: torch.Generator) -> Batch:
+    """At most ``count`` random graphs of a set, of those with two or more nodes; numbered from 0."""
+    assert data.graph_id is not None
+    sizes = torch.bincount(data.graph_id, minlength=data.num_graphs).cpu()
+    divisible = (sizes > 1).nonzero().squeeze(1)
+    chosen = torch.zeros(data.num_graphs, dtype=torch.bool)
+    chosen[divisible[torch.randperm(len(divisible), generator=generator)[:count]]] = True
+    nodes = chosen.to(data.graph_id.device)[data.graph_id].nonzero().squeeze(1)
+    return data.subgraph(nodes, renumber_graphs=True)
+
+
 def hide_regions(data: Batch, generator: torch.Generator) -> tuple[Batch, Batch]:
     """The visible and the hidden region of each graph, as sets with the same numbers of graphs.
 
@@ -42,7 +53,7 @@ def hide_regions(data: Batch, generator: torch.Generator) -> tuple[Batch, Batch]
 def distances(data: Batch, roots: Tensor) -> Tensor:
     """The distance (n) of each node to its graph's root; 65 if it cannot be reached in 64 steps."""
     out = torch.full((data.num_nodes,), MAX_DISTANCE + 1)
-    graph = (data.graph if data.graph.symmetric else data.graph.undirected).to("cpu")
+    graph = (data.graph if data.graph.symmetric else data.graph.undirected()).to("cpu")
     reached = torch.zeros(data.num_nodes, 1)
     reached[roots] = 1
     out[roots] = 0

@@ -22,7 +22,7 @@ from girl.graph.graph import Graph
 from girl.graph.node_features import NodeFeatures
 from girl.graph.subspace import principal_directions
 from girl.kernel.features import orthogonal_frequencies
-from girl.kernel.sparse import SparseMatrix, to_csr, to_scipy
+from girl.kernel.sparse import to_csr, to_scipy
 
 #: Steps up to which features around a node are summed, and up to which colours are refined.
 HOPS, DEPTH = 3, 4
@@ -35,6 +35,14 @@ SET_BANDS: dict[str, str] = {
     **{f"hop{k}": f"how features around its nodes are distributed, up to {k} steps" for k in range(1, HOPS + 1)},
     "colors0": "how often each row of features occurs",
     **{f"colors{k}": f"how often each surrounding of {k} step{'s' * (k > 1)} occurs" for k in range(1, DEPTH + 1)},
+}
+#: Which bands of a hidden region are explained, and how much each counts.
+SET_TARGETS = {"hop1": 1.0, "roles": 0.5, "colors2": 2.0}
+#: Each target in words.
+SET_TARGET_TEXT = {
+    "hop1": "features around hidden nodes",
+    "roles": "roles of hidden nodes",
+    "colors2": "surroundings of hidden nodes",
 }
 #: Bands that a set without features does not have.
 FROM_FEATURES = ("bag", "hop0", "colors0")
@@ -141,8 +149,8 @@ class SetBands(nn.Module):
             self.plane_center.copy_(mean)
             distinct = len(np.unique(row_colors(_rounded(data.x))))
             self.exact.fill_(distinct <= max(DISTINCT * data.num_nodes, FEW))
-        for kernel_mean, rows in zip(self.hops, self._hops(data), strict=True):
-            kernel_mean.fit(rows, generator)
+        for step, rows in enumerate(self._hops(data)):
+            self._hop(step).fit(rows, generator)
         self.roles.fit(node_roles(data.graph), generator)
 
     @torch.no_grad()
@@ -158,7 +166,7 @@ class SetBands(nn.Module):
         if any(name.startswith("hop") for name in names):
             for step, rows in enumerate(self._hops(data)):
                 if f"hop{step}" in names:
-                    yield f"hop{step}", self.hops[step](rows, data)
+                    yield f"hop{step}", self._hop(step)(rows, data)
         depths = [int(name.removeprefix("colors")) for name in names if name.startswith("colors")]
         if depths:
             assert data.graph_id is not None
@@ -170,6 +178,11 @@ class SetBands(nn.Module):
                     yield f"colors{depth}", to_csr(counts).to(data.graph.device)
                 if depth < max(depths):
                     colors = refine(colors, data.graph)
+
+    def _hop(self, step: int) -> KernelMean:
+        module = self.hops[step]
+        assert isinstance(module, KernelMean)
+        return module
 
     def _hops(self, data: Batch) -> Iterator[Tensor]:
         r"""Logarithms of :math:`(I+A)^k[X, 1]` for k = 0 to 3, n × (rank + 1)."""
@@ -195,11 +208,11 @@ class SetBands(nn.Module):
 def node_roles(graph: Graph) -> Tensor:
     r"""What the place of each node looks like (n × 8), the same whatever the order of the nodes.
 
-    The logarithm of the degree, and square roots of the probability that a walk is back after 2, 3 and 4 steps; then the
-    means of these four over the neighbours. With :math:`S = D^{-1/2}AD^{-1/2}` they are the diagonals of
+    The logarithm of the degree, and square roots of the probability that a walk is back after 2, 3 and 4 steps; then
+    the means of these four over the neighbours. With :math:`S = D^{-1/2}AD^{-1/2}` they are the diagonals of
     :math:`S^2, S^3, S^4`.
     """
-    undirected = graph if graph.symmetric else graph.undirected
+    undirected = graph if graph.symmetric else graph.undirected()
     adjacency = to_scipy(undirected.adjacency.cpu()).astype(np.float64)
     adjacency.data[:] = 1.0
     degree = np.diff(adjacency.indptr)
