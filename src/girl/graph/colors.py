@@ -56,6 +56,18 @@ def refine(colors: Colors, graph: Graph) -> Colors:
     return mix(total)
 
 
+def occurrences(colors: Colors, graph_id: NDArray[np.int64]) -> tuple[NDArray[np.int64], Colors]:
+    """For each node the graph, and a hash of its colour and of how often the colour came before in the graph."""
+    order = np.lexsort((colors, graph_id))
+    colors, graphs = colors[order], graph_id[order]
+    first = np.ones(len(colors), bool)
+    first[1:] = (colors[1:] != colors[:-1]) | (graphs[1:] != graphs[:-1])
+    start = np.maximum.accumulate(np.where(first, np.arange(len(colors)), 0))
+    occurrence = (np.arange(len(colors)) - start).astype(np.uint64)  # 0, 1, .. within a graph and colour
+    with np.errstate(over="ignore"):
+        return graphs, mix(colors + mix(occurrence))
+
+
 def count_columns(
     colors: Colors, graph_id: NDArray[np.int64], num_graphs: int, width: int = COLUMNS
 ) -> scipy.sparse.csr_matrix:
@@ -66,14 +78,7 @@ def count_columns(
     to a column and a sign, which leaves inner products right on average. A graph of n nodes is divided by
     :math:`n^{1/4}`, halfway between counts and their directions, so that neither large nor small graphs crowd together.
     """
-    order = np.lexsort((colors, graph_id))
-    colors, graphs = colors[order], graph_id[order]
-    first = np.ones(len(colors), bool)
-    first[1:] = (colors[1:] != colors[:-1]) | (graphs[1:] != graphs[:-1])
-    start = np.maximum.accumulate(np.where(first, np.arange(len(colors)), 0))
-    occurrence = (np.arange(len(colors)) - start).astype(np.uint64)  # 0, 1, .. within a graph and colour
-    with np.errstate(over="ignore"):
-        entry = mix(colors + mix(occurrence))
+    graphs, entry = occurrences(colors, graph_id)
     column = (entry % np.uint64(width)).astype(np.int64)
     sign = 1 - 2 * ((entry >> np.uint64(63)).astype(np.float32))
     sizes = np.bincount(graph_id, minlength=num_graphs)

@@ -147,7 +147,7 @@ class SetBands(nn.Module):
             noise = torch.randn(self.planes.shape, generator=generator, device=generator.device)
             self.planes.copy_(noise / std.clamp(min=1e-6).unsqueeze(1) * (std > 1e-6).unsqueeze(1))
             self.plane_center.copy_(mean)
-            distinct = len(np.unique(row_colors(_rounded(data.x))))
+            distinct = len(np.unique(row_colors(rounded(data.x))))
             self.exact.fill_(distinct <= max(DISTINCT * data.num_nodes, FEW))
         for step, rows in enumerate(self._hops(data)):
             self._hop(step).fit(rows, generator)
@@ -199,7 +199,7 @@ class SetBands(nn.Module):
         if not self.inputs:
             return np.zeros(data.num_nodes, np.uint64)
         if bool(self.exact):
-            return row_colors(_rounded(data.x))
+            return row_colors(rounded(data.x))
         rows = self.scaling(data.x) @ self.directions
         sides = ((rows - self.plane_center) @ self.planes) > 0
         return row_colors(scipy.sparse.csr_matrix(sides.cpu().numpy().astype(np.int64)))
@@ -247,7 +247,7 @@ def _sizes(data: Batch) -> Tensor:
     return torch.bincount(data.graph_id, minlength=data.num_graphs).float()
 
 
-def _rounded(x: NodeFeatures) -> scipy.sparse.csr_matrix:
+def rounded(x: NodeFeatures) -> scipy.sparse.csr_matrix:
     """The features in units of 1 / 1024, rounded."""
     if x.sparse is not None and x.offset is None:
         rows = to_scipy(x.sparse.tensor.cpu()).copy()

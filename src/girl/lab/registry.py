@@ -5,6 +5,7 @@ from __future__ import annotations
 from girl.lab.ablation import Ablation
 from girl.lab.checks import Checks
 from girl.lab.default import Default
+from girl.lab.default_graphs import DefaultGraphs
 from girl.lab.depth import Depth
 from girl.lab.experiment import Experiment
 from girl.lab.graphs import Graphs
@@ -15,6 +16,7 @@ from girl.lab.synthetic import Synthetic
 EXPERIMENTS: tuple[Experiment, ...] = (
     Synthetic(),
     Default(),
+    DefaultGraphs(),
     Nodes(),
     Graphs(),
     Checks(),
