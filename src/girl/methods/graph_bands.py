@@ -24,7 +24,7 @@ from girl.graph.hidden_region import hide_regions, sample_graphs
 from girl.graph.set_bands import FROM_FEATURES, SET_BANDS, SET_TARGETS, SetBands
 from girl.graph.subspace import principal_directions
 from girl.kernel.checks import check_choice, check_int, check_number
-from girl.kernel.scales import FLOOR, learn_scales
+from girl.kernel.scales import FLOOR, LearnedScales, learn_scales
 from girl.kernel.sparse import SparseMatrix
 from girl.methods.bands import _check_no_layers, _mean, _varies
 from girl.methods.base import Method
@@ -169,10 +169,12 @@ class GraphBandMethod(Method):
             if task is None:
                 continue
             parts, targets = task
-            weights = [SET_TARGETS[name] for name in targets]
-            learned = learn_scales(list(parts.values()), list(targets.values()), weights, self.settings.judge_block)
+            learned = self._learn(parts, targets)
+            known = {name: targets[name] for name, s in zip(targets, learned.shares, strict=True) if s > FLOOR / 2}
+            if 0 < len(known) < len(targets):  # what nothing explains has no say
+                targets, learned = known, self._learn(parts, known)
             scales.append(dict(zip(parts, learned.scales, strict=True)))
-            shares.append(dict(zip(targets, learned.shares, strict=True)))
+            shares.append(dict.fromkeys(task[1], 0.0) | dict(zip(targets, learned.shares, strict=True)))
         explained = _mean(shares)
         if not any(share > FLOOR / 2 for share in explained.values()):
             return Choice(dict.fromkeys(names, 1.0), explained, judged=False, groups=0, unit="graph")
@@ -180,6 +182,10 @@ class GraphBandMethod(Method):
         largest = max(mean.values())
         kept = {name: round(s / largest, 4) if s >= LEAST_SCALE * largest else 0.0 for name, s in mean.items()}
         return Choice(kept, explained, judged=True, groups=0, unit="graph")
+
+    def _learn(self, parts: dict[str, Tensor], targets: dict[str, Tensor]) -> LearnedScales:
+        weights = [SET_TARGETS[name] for name in targets]
+        return learn_scales(list(parts.values()), list(targets.values()), weights, self.settings.judge_block)
 
     def _task(self, data: Batch, names: list[str], seed: int) -> tuple[dict[str, Tensor], dict[str, Tensor]] | None:
         """Bands of the visible regions and, as targets, some of those of the hidden ones; None if nothing varies."""
@@ -193,6 +199,8 @@ class GraphBandMethod(Method):
         parts = {name: _dense(band)[order] for name, band in self.bands.iter_bands(visible, names)}
         parts = {name: band for name, band in parts.items() if _varies(band)}
         described = {name: _dense(band)[order] for name, band in self.bands.iter_bands(hidden, list(SET_TARGETS))}
+        # Rows of length 1: what a region is made of, not how large it is, which the size of the other half says.
+        described = {name: torch.nn.functional.normalize(band) for name, band in described.items()}
         targets = {name: _components(band) for name, band in described.items() if _varies(band)}
         return (parts, targets) if parts and targets else None
 
