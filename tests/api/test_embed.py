@@ -318,6 +318,7 @@ def test_a_graphs_roles_do_not_depend_on_the_others(molecule_files):
     made = girl.embed(
         molecule_files / "edges.csv", settings=settings, options=SMALL, folder=molecule_files / "run", report=False
     )
+    assert made.run.recipe.name == "girl"
     assert made.graph.counts["columns from the graph itself"] == made.graph.data.x.shape[1] == 9
     some = molecules()[0].filter(pl.col("molecule") == "m7")
     alone = girl.embed(some, model=molecule_files / "run", settings=settings)
@@ -326,7 +327,22 @@ def test_a_graphs_roles_do_not_depend_on_the_others(molecule_files):
         with pytest.raises(InputError, match=f"given {structure} for a set of graphs, expected roles"):
             girl.embed(some, settings=settings, structure=structure)
     with pytest.raises(InputError, match="given none for a graph without features, expected roles"):
-        girl.embed(some, settings=settings, structure="none")
+        girl.embed(some, settings=settings, structure="none", options=SMALL)
+
+
+def test_the_default_of_a_set_needs_neither_features_nor_a_recipe(molecule_files):
+    settings = InputSettings(graph="molecule")
+    bare = girl.embed(molecule_files / "edges.csv", settings=settings, folder=molecule_files / "bare")
+    assert bare.run.recipe.name == "graph-bands"
+    assert bare.graph.data.x is None
+    made = embed_set(molecule_files, options={}, folder=molecule_files / "run")
+    page = made.report.read_text(encoding="utf-8")
+    assert "surroundings of hidden nodes" in page
+    assert len(made.vectors) == 20
+    edges, nodes, _ = molecules()
+    some = [frame.filter(pl.col("molecule").is_in(["m3", "m4"])) for frame in (edges, nodes)]
+    other = girl.embed(*some, model=molecule_files / "run", settings=settings)
+    assert np.allclose(other.vectors, made.vectors[3:5], atol=1e-4)
 
 
 def test_labels_of_graphs_never_reach_the_embedding(molecule_files):

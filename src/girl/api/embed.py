@@ -23,7 +23,6 @@ from girl.evaluation.quality import measure_run
 from girl.graph.batch import Batch
 from girl.graph.structure import STRUCTURES, Structure, StructureEncoding
 from girl.kernel.sparse import to_csr_or_dense, to_scipy
-from girl.methods.bands import BandSettings
 from girl.nn.encoder import shared_encoders
 from girl.reporting.page import write_report
 from girl.reporting.run_report import report_data_from_memory, save_report_inputs
@@ -100,8 +99,8 @@ def embed(
         structure: further columns computed from the graph itself: roles (degrees, returning walks), positions
             (eigenvectors), both, none, or auto: both if an encoder is trained and there are no other features. The
             default recipe has bands for them. For a set of graphs, roles or none.
-        recipe: auto (default, or encoder if ``options`` has settings of one; for a set, graphs), a shipped recipe, a
-            file or a :class:`girl.Recipe`.
+        recipe: auto (the default; or, if ``options`` has settings of an encoder, encoder, and for a set graphs), a
+            shipped recipe, a file or a :class:`girl.Recipe`.
         options: settings that override the recipe's.
         half: whether to write the embeddings as 16-bit floats.
         report: whether to write a report to the folder.
@@ -130,10 +129,9 @@ def embed(
             saved = None if earlier is None else earlier.config["input"]["structure"]
             encoding = None if saved is None else StructureEncoding.from_dict(saved)
             chosen = _recipe(recipe, options or {}, graph) if earlier is None else earlier.recipe
-            if structure == "auto" and isinstance(chosen.method, BandSettings):
+            if structure == "auto" and not chosen.trains:
                 structure = "none"  # positions and roles are bands
-            needs_features = not isinstance(chosen.method, BandSettings)
-            graph, encoding = with_structure(graph, structure, encoding, earlier is not None, needs_features)
+            graph, encoding = with_structure(graph, structure, encoding, earlier is not None, chosen.trains)
         if earlier is None:
             run, batch = _train(graph, encoding, chosen, context)
         else:
@@ -256,10 +254,10 @@ def _append_columns(x: Tensor | None, columns: NDArray[np.float32]) -> Tensor:
 
 
 def _recipe(recipe: str | Recipe, options: dict[str, Any], graph: UserGraph) -> Recipe:
-    name = "graphs" if recipe == "auto" and graph.is_set else recipe
-    if isinstance(name, Recipe):
-        base = name
+    if isinstance(recipe, Recipe):
+        base = recipe
     else:
-        base = Recipe.default_for(options) if name in ("auto", "default") else Recipe.load(name)
+        is_default = recipe in ("auto", "default")
+        base = Recipe.default_for(options, graph.is_set) if is_default else Recipe.load(recipe)
     # Columns of a table were scaled when they were encoded.
     return base.with_values({"normalize": "none", "directed": graph.directed} | options, "options")

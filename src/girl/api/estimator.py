@@ -62,8 +62,8 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     neighbours. Of a list of ``Data``, or a ``Dataset``, each graph gets one row.
 
     Args:
-        recipe: ``"default"`` (for a list of graphs, ``"graphs"``), ``"encoder"`` or another shipped recipe by name, a
-            TOML, YAML or JSON file, or a :class:`girl.Recipe`.
+        recipe: ``"default"`` (a list of graphs has a default of its own), ``"encoder"``, ``"graphs"`` or another
+            shipped recipe by name, a TOML, YAML or JSON file, or a :class:`girl.Recipe`.
         n_neighbors: for a plain array, the number of nearest neighbours.
         random_state: seed of every random choice.
         device: cpu, cuda or auto.
@@ -176,11 +176,12 @@ class GIRL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     def _recipe(self, graph: Data) -> Recipe:
         settings = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
-        name = "graphs" if self.recipe == "default" and "graph" in graph else self.recipe
-        if isinstance(name, Recipe):
-            recipe = name
+        if isinstance(self.recipe, Recipe):
+            recipe = self.recipe
+        elif self.recipe == "default":
+            recipe = Recipe.default_for(settings, "graph" in graph)
         else:
-            recipe = Recipe.default_for(settings) if name == "default" else Recipe.load(name)
+            recipe = Recipe.load(self.recipe)
         if "encoding" in graph:  # columns of a table, which were scaled when they were encoded
             recipe = recipe.with_values({"normalize": "none"})
         seed = self.random_state

@@ -69,7 +69,8 @@ def pretrain(
     1797
     """
     name = datasets.describe(data).name if isinstance(data, str) else None
-    chosen = choose_recipe(recipe, method, name, settings).with_values(settings, "settings")
+    is_set = not isinstance(data, str | Data)
+    chosen = choose_recipe(recipe, method, name, settings, is_set).with_values(settings, "settings")
     with open_context(device, console=console_of(verbose), folder=out, resume=resume) as context:
         if name is not None:
             return _pretrain_dataset(name, chosen, protocol, split, context, data_root, mirror)
@@ -79,13 +80,21 @@ def pretrain(
 
 
 def choose_recipe(
-    recipe: str | Path | Recipe, method: str, dataset: str | None, settings: dict[str, Any] | None = None
+    recipe: str | Path | Recipe,
+    method: str,
+    dataset: str | None,
+    settings: dict[str, Any] | None = None,
+    is_set: bool = False,
 ) -> Recipe:
-    """The recipe by its name, for a method and a dataset; ``settings`` of an encoder lead to a recipe with one."""
+    """The recipe by its name, for a method and a dataset; ``settings`` of an encoder lead to a recipe with one.
+
+    Without the name of a dataset, ``is_set`` says whether it is for a set of graphs.
+    """
+    is_set = is_set or (dataset is not None and bool(datasets.describe(dataset).graphs))
     if recipe in ("tuned", "default"):
         chosen = method_recipe(method, dataset if recipe == "tuned" else None)
-        is_default = method == "girl" and (recipe == "default" or chosen == Recipe())
-        return Recipe.default_for(settings or {}) if is_default else chosen
+        untuned = recipe == "default" or not chosen.trains or (is_set and dataset is None)
+        return Recipe.default_for(settings or {}, is_set) if method == "girl" and untuned else chosen
     chosen = recipe if isinstance(recipe, Recipe) else Recipe.load(recipe)
     if method not in ("girl", chosen.name):
         raise InputError(f"method: given {method!r} with a recipe of {chosen.name!r}, expected only one of them")

@@ -54,7 +54,7 @@ def _report_data_of_dataset(
 ) -> ReportData:
     if "dataset" not in run.config:
         raise InputError(f"{folder}: holds a model but not the data it was trained on, expected a run of girl embed")
-    if run.recipe.name not in ("girl", "bands"):
+    if run.recipe.name not in ("girl", "bands", "graph-bands"):
         raise InputError(
             f"{folder}: given a run of {run.recipe.name}, expected one of GIRL; see girl evaluate {folder}"
         )

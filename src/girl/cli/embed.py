@@ -67,7 +67,7 @@ def embed(
         run: the run's folder (model, config, history, report); by default runs/EDGES, named as the file or folder.
         half: write 16-bit floats.
         report: write RUN/report.html.
-        recipe: auto (default; for many graphs, graphs), encoder, paper, or a TOML, YAML or JSON file.
+        recipe: auto (the default), encoder, graphs (an encoder for many graphs), paper, or a TOML, YAML or JSON file.
             Options override it.
         resume: continue an interrupted run (auto), or start again (never).
         device: cpu, cuda or auto.

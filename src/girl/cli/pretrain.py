@@ -93,7 +93,8 @@ def pretrain(
     )
     stopped = f", stopped early: {run.history.stopped}" if run.history.stopped else ""
     say(f"{len(run.history.epochs)} epochs in {run.history.seconds:.1f} s{stopped}. Saved in {folder}")
-    say(f"next: girl evaluate {folder}" + (f", girl report {folder}" if run.recipe.name in ("girl", "bands") else ""))
+    is_girl = run.recipe.name in ("girl", "bands", "graph-bands")
+    say(f"next: girl evaluate {folder}" + (f", girl report {folder}" if is_girl else ""))
 
 
 def evaluate(

@@ -108,7 +108,7 @@ def measure_run(
     return measure(
         vectors,
         None if graph_set else data.edge_index,
-        features=bag_of_nodes(data) if graph_set else data.x,
+        features=bag_of_nodes(data) if graph_set and data.x is not None else data.x,
         untrained=untrained,
         labels=labels,
     )

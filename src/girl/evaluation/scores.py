@@ -145,7 +145,7 @@ def evaluate_run(
     kind: Kind = probe or ("svm" if dataset.graphs else "linear")
     rows = [score_splits(name, h, dataset, rule, chosen, kind) for name, h in baseline_representations(dataset)]
     rows.append(score_splits(UNTRAINED, embed_untrained(batch, run.recipe, seen), dataset, rule, chosen, kind))
-    name = GIRL if run.recipe.name in ("girl", "bands") else run.recipe.name
+    name = GIRL if run.recipe.name in ("girl", "bands", "graph-bands") else run.recipe.name
     rows.append(score_splits(name, run.embed(batch), dataset, rule, chosen, kind))
     return Evaluation(dataset, rule.name, kind, chosen, rows, run.recipe.train.seed)
 

@@ -53,7 +53,7 @@ class Comparison(CellExperiment):
     @property
     def peers(self) -> tuple[str, ...]:
         """The other methods, also those that other packages bring."""
-        own = ("girl", "bands")
+        own = ("girl", "bands", "graph-bands")
         return tuple(name for name, entry in methods().items() if entry.level != self.other_level and name not in own)
 
     def recipe(self, method: str, dataset: str) -> Recipe | None:

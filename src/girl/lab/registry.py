@@ -5,6 +5,7 @@ from __future__ import annotations
 from girl.lab.ablation import Ablation
 from girl.lab.checks import Checks
 from girl.lab.default import Default
+from girl.lab.default_graphs import DefaultGraphs
 from girl.lab.depth import Depth
 from girl.lab.experiment import Experiment
 from girl.lab.graphs import Graphs
@@ -17,6 +18,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Synthetic(),
     Default(),
     Judge(),
+    DefaultGraphs(),
     Nodes(),
     Graphs(),
     Checks(),

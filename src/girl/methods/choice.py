@@ -1,16 +1,25 @@
-"""What was chosen for a graph, and why, in numbers and in words."""
+"""What was chosen for a graph, or a set of graphs, and why, in numbers and in words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from girl.graph.bands import BANDS
 from girl.graph.hidden import MIN_GROUPS, TARGET_TEXT
+from girl.graph.set_bands import SET_BANDS, SET_TARGET_TEXT
 
 #: Bands by what they are made from; the kind with the largest scale describes the graph.
 SMOOTHED = ("near", "mid", "far", "mean", "distribution")
 OWN = ("own", "size", "contrast")
+#: What it says about a set of graphs that a band has the largest scale, by its name without the number of steps.
+SET_HEADLINES = {
+    "size": "graphs of a size resemble each other, so numbers of nodes and edges count most",
+    "bag": "graphs differ in what they are made of, so sums of node features count most",
+    "roles": "graphs differ in shape, so degrees and returning walks count most",
+    "hop": "graphs differ in what surrounds their nodes, so distributions of features count most",
+    "colors": "graphs differ in exact substructures, so counts of surroundings count most",
+}
 
 
 @dataclass(frozen=True)
@@ -27,6 +36,8 @@ class Choice:
     """Groups of feature columns; with fewer than 8, columns are not hidden."""
     gain: float | None = None
     """By how much the learned part raised the judge's score; None if it was not tried."""
+    unit: Literal["node", "graph"] = "node"
+    """What a row of the embedding represents: a node of one graph, or a graph of a set."""
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Choice:
@@ -49,8 +60,11 @@ class Choice:
         if not self.explained:
             return "the scales of the bands were given" if self.judged else "there was nothing to judge the bands by"
         if not self.judged:
-            return "nothing explains hidden columns or edges, so the bands cannot be judged: all count alike"
+            hidden = "columns or edges" if self.unit == "node" else "regions"
+            return f"nothing explains hidden {hidden}, so the bands cannot be judged: all count alike"
         largest = next(iter(self.used))
+        if self.unit == "graph":
+            return f"{SET_HEADLINES[largest.rstrip('0123456789')]}"
         if largest in SMOOTHED:
             return "neighbours resemble each other, so smoothed features count most"
         if largest in OWN:
@@ -61,27 +75,31 @@ class Choice:
 
     def lines(self) -> list[str]:
         """The choice in at most three lines."""
-        lines = [f"your graph: {self.headline}"]
+        lines = [f"your {'graph' if self.unit == 'node' else 'graphs'}: {self.headline}"]
         if self.explained:
-            shares = [f"{_percent(share)} of {TARGET_TEXT[name]}" for name, share in self.explained.items()]
+            shares = [f"{_percent(share)} of {name}" for name, share in self.explained_rows()]
             few = 0 < self.groups < MIN_GROUPS
             note = f" ({self.groups} columns are too few to hide some)" if few else ""
             lines.append(f"explained without labels: {_listed(shares)}{note}")
         bands = ", ".join(f"{name} {scale:.2f}" for name, scale in self.used.items())
-        dropped = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
+        left_out = [
+            f"{name} (adds too little)" if name == "learned" and self.gain is not None else name
+            for name in self.left_out
+        ]
+        dropped = f"; left out: {', '.join(left_out)}" if left_out else ""
         lines.append(f"bands: {bands}{dropped}")
-        if self.gain is not None and "learned" in self.left_out:
-            lines[-1] += (
-                " (it explains no more than the others)"
-                if self.left_out == ["learned"]
-                else ("; the learned part explains no more than the others")
-            )
         return lines
 
+    def explained_rows(self) -> list[tuple[str, float]]:
+        """What was hidden from the bands, in words, and the share that they explain; at least 0."""
+        words = TARGET_TEXT if self.unit == "node" else SET_TARGET_TEXT
+        return [(words[name], max(share, 0.0)) for name, share in self.explained.items()]
+
     def rows(self) -> list[tuple[str, str, float]]:
-        """For each band its name, what it tells of a node, and its scale; the largest first."""
+        """For each band its name, what it tells of a node or a graph, and its scale; the largest first."""
+        words = BANDS if self.unit == "node" else SET_BANDS
         ordered = {**self.used, **dict.fromkeys(self.left_out, 0.0)}
-        return [(name, BANDS[name], scale) for name, scale in ordered.items()]
+        return [(name, words[name], scale) for name, scale in ordered.items()]
 
 
 def _percent(share: float) -> str:

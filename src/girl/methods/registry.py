@@ -21,6 +21,7 @@ from girl.methods.encoder_method import EncoderMethod
 from girl.methods.ggd import GGD, GGDSettings
 from girl.methods.girl import GIRLMethod, GIRLSettings
 from girl.methods.grace import GRACE, GRACESettings
+from girl.methods.graph_bands import GraphBandMethod, GraphBandSettings
 from girl.methods.graphcl import GraphCL, GraphCLSettings
 from girl.methods.graphmae import GraphMAE, GraphMAESettings
 from girl.methods.infograph import InfoGraph, InfoGraphSettings
@@ -74,6 +75,9 @@ def _entry(
 _BUILT_IN = (
     MethodEntry("bands", BandSettings, BandMethod, "weighs views of the graph by how they explain hidden parts of it",
                 "this project; the default"),
+    MethodEntry("graph-bands", GraphBandSettings, GraphBandMethod,
+                "weighs views of whole graphs by how those of one half explain the other",
+                "this project; the default for sets of graphs", "graphs"),
     MethodEntry("girl", GIRLSettings, GIRLMethod, "regresses features of a node and its neighbourhood on the embedding",
                 "Fishman et al., ICML 2023, and this project", "both"),
     _entry("dgi", DGISettings, DGI, "distinguishes nodes from those of a shuffled graph, by the graph's summary",

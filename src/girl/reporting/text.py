@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from girl.evaluation.label_probe import LabelProbe
 from girl.evaluation.neighborhood import GIRL, NeighborhoodScore
 from girl.evaluation.quality import Quality
-from girl.graph.hidden import TARGET_TEXT
 from girl.methods.choice import Choice
 
 #: Classes that the confusion matrix shows at most.
@@ -59,7 +58,7 @@ def highlights(quality: Quality) -> list[tuple[str, str]]:
 
 def explained_rows(choice: Choice | None) -> list[tuple[str, float]]:
     """What was hidden from the bands, in words, and the share that they explain; at least 0."""
-    return [] if choice is None else [(TARGET_TEXT[name], max(s, 0.0)) for name, s in choice.explained.items()]
+    return [] if choice is None else choice.explained_rows()
 
 
 def degree_bars(degree: NDArray[np.integer]) -> list[tuple[str, int, float]]:

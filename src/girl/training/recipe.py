@@ -18,6 +18,7 @@ from girl.datasets.registry import DATASETS
 from girl.errors import InputError
 from girl.methods.bands import BandSettings
 from girl.methods.girl import GIRLSettings
+from girl.methods.graph_bands import GraphBandSettings
 from girl.methods.registry import find_method, method_of
 from girl.nn.encoder import EncoderSettings
 from girl.settings import plain
@@ -28,10 +29,15 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="DataclassInstance")
 
+#: Settings of methods that put bands together, and have no layers to train.
+BAND_METHODS = (BandSettings, GraphBandSettings)
+
 
 @dataclass(frozen=True)
 class Recipe:
     """The settings of encoder, method and training. ``Recipe()`` is the default, meant for any graph.
+
+    A set of graphs has a default of its own: :meth:`graphs_default`. Given ``Recipe()``, sets use that one.
 
     The default puts an embedding together from bands of the graph and has no layers to train. All other recipes train
     an encoder; :meth:`encoder_default` is the one for any graph.
@@ -56,9 +62,24 @@ class Recipe:
         return cls(EncoderSettings(), GIRLSettings(), TrainSettings())
 
     @classmethod
-    def default_for(cls, values: dict[str, Any]) -> Recipe:
-        """The default recipe; but the recipe ``encoder`` for settings of an encoder, its objective or its training."""
-        return cls.encoder_default() if _trains_encoder(values) else cls()
+    def graphs_default(cls) -> Recipe:
+        """The default for sets of graphs: bands of whole graphs."""
+        return cls(method=GraphBandSettings())
+
+    @classmethod
+    def default_for(cls, values: dict[str, Any], graphs: bool = False) -> Recipe:
+        """The default recipe for one graph, or for a set of ``graphs``.
+
+        For settings of an encoder, its objective or its training it is one that trains: ``encoder``, or ``graphs``.
+        """
+        if _trains_encoder(values):
+            return cls.load("graphs") if graphs else cls.encoder_default()
+        return cls.graphs_default() if graphs else cls()
+
+    @property
+    def trains(self) -> bool:
+        """Whether it trains an encoder; the defaults do not."""
+        return not isinstance(self.method, BAND_METHODS)
 
     @classmethod
     def load(cls, source: str | Path) -> Recipe:
@@ -110,8 +131,8 @@ class Recipe:
         if isinstance(section, dict) and "name" in section:
             entry = find_method(section["name"], where)
             if entry.settings is not type(self.method):
-                if BandSettings in (entry.settings, type(self.method)):
-                    base = Recipe() if entry.settings is BandSettings else Recipe.encoder_default()
+                if entry.settings in BAND_METHODS or not self.trains:
+                    base = Recipe() if entry.settings in BAND_METHODS else Recipe.encoder_default()
                 base = replace(base, method=entry.settings())
             values = values | {"method": {key: value for key, value in section.items() if key != "name"}}
         return replace_settings(base, values, where)
@@ -155,7 +176,7 @@ def tuned_recipe(dataset: str) -> Recipe:
     if dataset in Recipe.names():
         return Recipe.load(dataset)
     entry = DATASETS.get(dataset)
-    return Recipe.load("graphs") if entry is not None and entry.graphs else Recipe()
+    return Recipe.graphs_default() if entry is not None and entry.graphs else Recipe()
 
 
 def method_recipe(method: str, dataset: str | None = None) -> Recipe:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ from girl.methods.bands import BandSettings
 from girl.methods.base import Method
 from girl.methods.encoder_method import EncoderMethod
 from girl.methods.girl import GIRLSettings
+from girl.methods.graph_bands import GraphBandSettings
 from girl.methods.registry import method_of
 from girl.training.recipe import Recipe
 
@@ -24,13 +25,19 @@ MAX_COLUMNS = 2048
 def resolve_recipe(recipe: Recipe, data: Batch) -> Recipe:
     """The recipe with settings that do not apply to the graph switched off.
 
-    The kernel readout is for sets of graphs only. Features that are only node ids are not kept beside the layers.
+    The kernel readout is for sets of graphs only. Features that are only node ids are not kept beside the layers. The
+    default for one graph, given a set, becomes the default for sets, with those settings that differ from the default.
     """
+    if data.graph_id is not None and isinstance(recipe.method, BandSettings):
+        default = BandSettings()
+        values = {item.name: getattr(recipe.method, item.name) for item in fields(default)}
+        given = {name: value for name, value in values.items() if value != getattr(default, name)}
+        recipe = replace(recipe, method=GraphBandSettings(**given))
     if data.graph_id is None and method_of(recipe.method).level == "graphs":
         raise InputError(f"method: {recipe.name} given one graph, expected a set of graphs, such as mutag")
     if data.graph_id is None and recipe.encoder.readout_rank:
         recipe = replace(recipe, encoder=replace(recipe.encoder, readout_rank=0))
-    if isinstance(recipe.method, BandSettings):
+    if not recipe.trains:
         return recipe
     if not data.x.shape[1]:
         raise InputError("x: the graph has no node features; expected some, or the default recipe, which needs none")
@@ -57,7 +64,8 @@ def embed_untrained(data: Batch, recipe: Recipe, part: Batch | None = None) -> T
     """Embeddings (n × k) by the untrained method: the baseline that shows what training adds.
 
     The features that stand beside the layers are not trained, so the baseline has them too. For the default recipe,
-    which has no layers, it is the encoder of the recipe ``encoder``, as wide as the embedding.
+    which has no layers, it is the encoder of the recipe ``encoder``, as wide as the embedding; for sets of graphs, that
+    of the recipe ``graphs``.
 
     Args:
         data: the graph to embed.
@@ -65,6 +73,9 @@ def embed_untrained(data: Batch, recipe: Recipe, part: Batch | None = None) -> T
         part: the nodes that training would see; by default all.
     """
     part = data if part is None else part
+    recipe = resolve_recipe(recipe, part)
+    if isinstance(recipe.method, GraphBandSettings):
+        recipe = Recipe.load("graphs").with_values({"directed": recipe.encoder.directed}).with_seed(recipe.train.seed)
     if isinstance(recipe.method, BandSettings):
         values = {"hidden": recipe.method.dim, "keep": 0.0, "directed": recipe.encoder.directed}
         recipe = Recipe.encoder_default().with_values(values).with_seed(recipe.train.seed)
