@@ -120,7 +120,7 @@ class BandMethod(Method):
 
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: BandSettings) -> None:
         super().__init__()
-        _check_no_layers(encoder)
+        check_no_layers(encoder)
         self.settings, self.inputs = settings, inputs
         self.choice: Choice | None = None
         self._seed = 0
@@ -164,7 +164,9 @@ class BandMethod(Method):
     def prepare(self, data: Batch, generator: torch.Generator) -> None:
         """Find the directions that represent the features."""
         if data.graph_id is not None:
-            raise InputError("method: bands given a set of graphs, expected one graph; sets have the recipe graphs")
+            raise InputError(
+                "method: bands given a set of graphs, expected one graph; sets have the method graph-bands"
+            )
         self._seed = int(torch.randint(2**31, (), generator=generator, device=generator.device))
         if self.inputs:
             self._fit_features(data, generator)
@@ -249,7 +251,7 @@ class BandMethod(Method):
             extra = _other_rows(tasks[-1].rows, data.num_nodes, seed) if fitted else task.rows[:0]
             chosen, count = torch.cat([task.rows, extra]), len(task.rows)
             bands = {name: band[chosen] for name, band in self._judged_bands(task, names)}
-            judged = {name: band[:count] for name, band in bands.items() if _varies(band[:count])}
+            judged = {name: band[:count] for name, band in bands.items() if varies(band[:count])}
             if not task.targets or not judged:
                 continue
             learned = self._learn(judged, task)
@@ -296,7 +298,7 @@ class BandMethod(Method):
         scales = {name: scale for name, scale in self.choice.scales.items() if scale}
         rows, factors, columns = [], [], []
         for name, band in self.iter_bands(data, list(scales)):
-            if not _varies(band):
+            if not varies(band):
                 continue
             mean, variance = band.mean(0), band.var(0, correction=0)
             factor = scales[name] / float(variance.sum()) ** 0.5
@@ -316,8 +318,8 @@ class BandMethod(Method):
         joined = joined[:, largest]
         values, vectors = torch.linalg.eigh((joined.T @ joined).double())
         values, vectors = values.flip(0)[:dim], vectors.flip(1)[:, :dim]
-        varies = values > SMALLEST * values[0]
-        values, vectors = values[varies], vectors[:, varies]
+        large = values > SMALLEST * values[0]
+        values, vectors = values[large], vectors[:, large]
         weights = (values / values[0]) ** ((self.settings.sharpen - 1) / 2)
         components = (vectors * weights / (values[0] / len(joined)).sqrt()).to(joined.dtype)
         selected, factor = torch.cat(rows)[largest], torch.cat(factors)[largest]
@@ -346,11 +348,11 @@ def _choice(
     groups: int,
 ) -> Choice:
     """The choice from the scales and shares of several draws."""
-    explained, stderr = _mean(shares), _mean(errors)
+    explained, stderr = mean_of(shares), mean_of(errors)
     certain = {name for name, share in explained.items() if share > STANDARD_ERRORS * stderr[name]}
     if not certain:
         return Choice({name: float(name != LEARNED) for name in names}, explained, False, groups, gain)
-    mean = dict.fromkeys(names, 0.0) | _mean(scales)
+    mean = dict.fromkeys(names, 0.0) | mean_of(scales)
     if LEARNED in names:
         mean[LEARNED] = scales[-1].get(LEARNED, 0.0)  # it is tried in the last draw only
     largest = max(mean.values())
@@ -368,7 +370,7 @@ def _other_rows(rows: Tensor, n: int, seed: int) -> Tensor:
     return order[mask[order]][:MAX_ROWS].to(rows.device)
 
 
-def _check_no_layers(encoder: EncoderSettings) -> None:
+def check_no_layers(encoder: EncoderSettings) -> None:
     """Refuse settings of layers, which would do nothing here."""
     for item in fields(encoder):
         if item.name not in ("normalize", "directed") and getattr(encoder, item.name) != item.default:
@@ -378,11 +380,12 @@ def _check_no_layers(encoder: EncoderSettings) -> None:
             )
 
 
-def _varies(band: Tensor) -> bool:
+def varies(band: Tensor) -> bool:
+    """Whether the rows of a band differ."""
     return float(band.var(0, correction=0).sum()) > CONSTANT
 
 
-def _mean(values: Sequence[dict[str, float]]) -> dict[str, float]:
+def mean_of(values: Sequence[dict[str, float]]) -> dict[str, float]:
     """The mean of each number over all dictionaries; one that is missing counts as 0."""
     names = list(dict.fromkeys(name for part in values for name in part))
     return {name: sum(part.get(name, 0.0) for part in values) / len(values) for name in names}

@@ -24,9 +24,9 @@ from girl.graph.hidden_region import hide_regions, sample_graphs
 from girl.graph.set_bands import FROM_FEATURES, SET_BANDS, SET_TARGETS, SetBands
 from girl.graph.subspace import principal_directions
 from girl.kernel.checks import check_choice, check_int, check_number
-from girl.kernel.scales import FLOOR, LearnedScales, learn_scales
+from girl.kernel.scales import LearnedScales, learn_scales
 from girl.kernel.sparse import SparseMatrix
-from girl.methods.bands import _check_no_layers, _mean, _varies
+from girl.methods.bands import check_no_layers, mean_of, varies
 from girl.methods.base import Method
 from girl.methods.choice import Choice
 from girl.methods.memory import FLOAT, MemoryEstimate
@@ -42,6 +42,8 @@ CONSTANT = 1e-12
 COMPONENTS = 128
 #: An embedding has a column for at least so many graphs, unless it has no more than so many columns.
 GRAPHS_PER_COLUMN, FEW_COLUMNS = 4, 32
+#: A hidden region of which less than this is explained has no say.
+LEAST_SHARE = 0.015
 #: Fewer graphs than this are not judged.
 MIN_GRAPHS = 10
 
@@ -108,7 +110,7 @@ class GraphBandMethod(Method):
 
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: GraphBandSettings) -> None:
         super().__init__()
-        _check_no_layers(encoder)
+        check_no_layers(encoder)
         self.settings, self.inputs = settings, inputs
         self.choice: Choice | None = None
         self._seed = 0
@@ -170,15 +172,15 @@ class GraphBandMethod(Method):
                 continue
             parts, targets = task
             learned = self._learn(parts, targets)
-            known = {name: targets[name] for name, s in zip(targets, learned.shares, strict=True) if s > FLOOR / 2}
+            known = {name: targets[name] for name, s in zip(targets, learned.shares, strict=True) if s > LEAST_SHARE}
             if 0 < len(known) < len(targets):  # what nothing explains has no say
                 targets, learned = known, self._learn(parts, known)
             scales.append(dict(zip(parts, learned.scales, strict=True)))
             shares.append(dict.fromkeys(task[1], 0.0) | dict(zip(targets, learned.shares, strict=True)))
-        explained = _mean(shares)
-        if not any(share > FLOOR / 2 for share in explained.values()):
+        explained = mean_of(shares)
+        if not any(share > LEAST_SHARE for share in explained.values()):
             return Choice(dict.fromkeys(names, 1.0), explained, judged=False, groups=0, unit="graph")
-        mean = dict.fromkeys(names, 0.0) | _mean(scales)
+        mean = dict.fromkeys(names, 0.0) | mean_of(scales)
         largest = max(mean.values())
         kept = {name: round(s / largest, 4) if s >= LEAST_SCALE * largest else 0.0 for name, s in mean.items()}
         return Choice(kept, explained, judged=True, groups=0, unit="graph")
@@ -197,11 +199,11 @@ class GraphBandMethod(Method):
         order = torch.randperm(part.num_graphs, generator=generator).to(data.graph.device)
         visible, hidden = hide_regions(part, generator)
         parts = {name: _dense(band)[order] for name, band in self.bands.iter_bands(visible, names)}
-        parts = {name: band for name, band in parts.items() if _varies(band)}
+        parts = {name: band for name, band in parts.items() if varies(band)}
         described = {name: _dense(band)[order] for name, band in self.bands.iter_bands(hidden, list(SET_TARGETS))}
         # Rows of length 1: what a region is made of, not how large it is, which the size of the other half says.
         described = {name: torch.nn.functional.normalize(band) for name, band in described.items()}
-        targets = {name: _components(band) for name, band in described.items() if _varies(band)}
+        targets = {name: _components(band) for name, band in described.items() if varies(band)}
         return (parts, targets) if parts and targets else None
 
     @torch.no_grad()
