@@ -46,6 +46,7 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/sparse.py
+	$(BIN)/python benchmarks/default.py
 	$(BIN)/python benchmarks/girl_step.py
 	$(BIN)/python benchmarks/regularizer.py
 	$(BIN)/python benchmarks/methods.py

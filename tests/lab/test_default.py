@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from girl.datasets.registry import DATASETS
+from girl.errors import InputError
 from girl.lab.cells import Cell
 from girl.lab.default import DEFAULT_PROTOCOLS, METHODS, Default
 from girl.training.recipe import Recipe
@@ -34,3 +37,8 @@ def test_a_cell_has_scores_and_the_choice():
 def test_options_select_cells():
     chosen = Default(datasets=("digits",), seeds=1, widths=(256,), methods=("raw", "default")).cells()
     assert [cell.method for cell in chosen] == ["raw 256", "default 256"]
+
+
+def test_a_width_that_is_not_computed_is_refused():
+    with pytest.raises(InputError, match="widths: given 128, expected some of 256, 512"):
+        Default(widths=(128,))

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 from girl import splits
 from girl.cli.app import RUN
+from girl.errors import InputError
 from girl.evaluation.controls import CONTROLS, control
 from girl.evaluation.scores import score_splits
 from girl.lab.cells import Cell
 from girl.lab.experiment import CellExperiment, Count, DatasetNames, several
-from girl.lab.nodes import PROTOCOLS
+from girl.lab.nodes import PROTOCOLS, Nodes
 from girl.training.batch import make_batch
 from girl.training.recipe import Recipe
 from girl.training.run import pretrain
@@ -28,6 +29,8 @@ DEFAULT_PROTOCOLS: dict[str, tuple[str, ...]] = {
 }
 #: Features of these only name the nodes: controls are made of positions alone.
 WITHOUT_FEATURES = ("usa-airports",)
+#: Numbers of columns.
+WIDTHS = (256, 512)
 #: What is computed at each width.
 METHODS = (*CONTROLS, "untrained", "default")
 
@@ -46,17 +49,22 @@ class Default(CellExperiment):
     """which datasets."""
     seeds: Count = 10
     """number of seeds, each with a split of its own where the protocol has several."""
-    widths: Annotated[tuple[int, ...], several(RUN)] = (256, 512)
+    widths: Annotated[tuple[int, ...], several(RUN)] = WIDTHS
     """numbers of columns."""
     methods: Annotated[tuple[str, ...], several(RUN)] = METHODS
     """raw, sgc, hops, ppr, positions, concatenated, untrained, default."""
+
+    def __post_init__(self) -> None:
+        for width in self.widths:
+            if width not in WIDTHS:
+                raise InputError(f"widths: given {width}, expected some of {', '.join(map(str, WIDTHS))}")
 
     def recipes(self, dataset: str, seed: int) -> dict[str, Recipe]:
         """Every method at every width; a control has the recipe for its width and seed."""
         methods = [m for m in METHODS if dataset not in WITHOUT_FEATURES or m in ("positions", "untrained", "default")]
         return {
             f"{method} {width}": Recipe().with_values({"dim": width}).with_seed(seed)
-            for width in (256, 512)
+            for width in WIDTHS
             for method in methods
         }
 
@@ -90,4 +98,4 @@ class Default(CellExperiment):
         """The tables of the default."""
         from girl.lab.tables import default
 
-        return default.render(self.current(results))
+        return default.render(self.current(results), Nodes().scores(results))

@@ -11,6 +11,7 @@ from typing import Any
 from girl.files import write_text
 from girl.lab.markdown import not_computed
 from girl.lab.registry import EXPERIMENTS
+from girl.lab.tables import bench_default as default_bench
 from girl.lab.tables import bench_girl_step as girl_bench
 from girl.lab.tables import bench_kernel as kernel_bench
 from girl.lab.tables import bench_methods as methods_bench
@@ -23,6 +24,10 @@ from girl.lab.tables import paper, recorded
 #: The benchmarks: the file of results, the script that writes it, and the functions that make Markdown of it, by the
 #: name of the file that pages include.
 BENCHES: dict[str, tuple[str, dict[str, Callable[[dict[str, Any]], str]]]] = {
+    "default.json": (
+        "default.py",
+        {"default_cost": default_bench.table_cost, "default_cost_facts": default_bench.findings},
+    ),
     "kernel.json": (
         "kernel.py",
         {

@@ -11,10 +11,12 @@ from girl.evaluation.metrics import Summary
 from girl.graph.bands import BANDS
 from girl.lab.default import DEFAULT_PROTOCOLS, Default
 from girl.lab.markdown import markdown_list, markdown_table, not_computed
-from girl.lab.scores import Scores, bold_best, is_gain, number_range
+from girl.lab.scores import MethodScores, Scores, bold_best, is_gain, number_range
 
 #: The columns of a table. The default is the first, so that it is seen without scrolling.
 COLUMNS = ("default", *CONTROLS, "untrained")
+#: The control that is put together from others.
+CONCATENATED = "concatenated"
 
 
 def rows_of(scores: Scores, width: int) -> list[tuple[str, str, dict[str, Summary]]]:
@@ -43,24 +45,65 @@ def facts(scores: Scores, width: int) -> str:
     rows = rows_of(scores, width)
     if not rows:
         return not_computed(Default().command)
-    losses, gains, ranks = [], 0, []
-    for dataset, protocol, summaries in rows:
-        controls = {name: summary for name, summary in summaries.items() if name != "default"}
-        best = max(controls, key=lambda name: controls[name].mean)
+    ranks = [
+        1 + sum(summary.mean > summaries["default"].mean for name, summary in summaries.items() if name != "default")
+        for _, _, summaries in rows
+    ]
+    seeds = number_range([len(scores.by_seed(d, p, f"default {width}")) for d, p, _ in rows])
+    single = [name for name in COLUMNS[1:] if name != CONCATENATED]
+    lines = [
+        f"{len(rows)} rows of {width} columns, {seeds} seeds, linear probe. Differences are paired over seeds.",
+        f"Against the best of {', '.join(single[:-1])} and {single[-1]}, by test mean of each row: "
+        + _gains_and_losses(scores, width, single),
+        f"Against {CONCATENATED}, raw features, ppr and positions side by side: "
+        + _gains_and_losses(scores, width, [CONCATENATED]),
+        f"Its mean rank among the {len(COLUMNS)} columns is {mean(ranks):.2f}.",
+    ]
+    return markdown_list(lines)
+
+
+def _gains_and_losses(scores: Scores, width: int, controls: Sequence[str]) -> str:
+    """Where the default is better or worse by more than a standard error than the best of some controls."""
+    losses, gains, count = [], 0, 0
+    for dataset, protocol, summaries in rows_of(scores, width):
+        means = {name: summaries[name].mean for name in controls if name in summaries}
+        if not means:
+            continue
+        count += 1
+        best = max(means, key=means.__getitem__)
         difference = scores.difference(dataset, protocol, f"default {width}", f"{best} {width}")
-        ranks.append(1 + sum(summary.mean > summaries["default"].mean for summary in controls.values()))
         if is_gain(difference):
             gains += 1
         elif difference is not None and difference.error is not None and difference.difference < -difference.error:
             losses.append(f"{scores.title(dataset)} `{protocol}` ({best}, {difference})")
-    seeds = number_range([len(scores.by_seed(d, p, f"default {width}")) for d, p, _ in rows])
-    lines = [
-        f"{len(rows)} rows of {width} columns, {seeds} seeds, linear probe. Differences are paired over seeds.",
-        f"The default is better than the best control of the row by more than a standard error on {gains} rows, and "
-        f"worse by more than one on {len(losses)}" + (f": {'; '.join(losses)}." if losses else "."),
-        f"Its mean rank among the {len(COLUMNS)} columns is {mean(ranks):.2f}.",
-    ]
-    return markdown_list(lines)
+    listed = f": {'; '.join(losses)}." if losses else "."
+    return f"better by more than a standard error on {gains} of {count} rows, and worse on {len(losses)}{listed}"
+
+
+def table_peers(scores: Scores, nodes: MethodScores) -> str:
+    """The default beside GIRL with a recipe tuned on labels, and beside the best other method, where these were run."""
+    body, ranks = [], []
+    for dataset, protocol, summaries in rows_of(scores, 256):
+        peers = {name: summary for name in nodes.peers if (summary := nodes.summary(dataset, protocol, name))}
+        if not peers:
+            continue
+        best = max(peers, key=lambda name: peers[name].mean)
+        ranks.append(1 + sum(peer.mean > summaries["default"].mean for peer in peers.values()))
+        tuned = nodes.summary(dataset, protocol, "girl")
+        body.append(
+            [
+                f"{scores.title(dataset)}, `{protocol}`",
+                str(summaries["default"]),
+                "–" if tuned is None else str(tuned),
+                f"{best}: {peers[best]}",
+                str(ranks[-1]),
+                str(len(peers)),
+            ]
+        )
+    if not body:
+        return not_computed(nodes.command)
+    head = ["", "default", "GIRL, tuned with labels", "best other method", "rank of the default", "other methods"]
+    return markdown_table(head, body) + f"\nThe mean rank of the default among these methods is {mean(ranks):.2f}.\n"
 
 
 def table_choices(results: Sequence[dict[str, Any]], scores: Scores) -> str:
@@ -84,11 +127,12 @@ def table_choices(results: Sequence[dict[str, Any]], scores: Scores) -> str:
     return markdown_table(head, body) if body else not_computed(Default().command)
 
 
-def render(results: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Tables for both widths, the facts, and the choices."""
+def render(results: Sequence[dict[str, Any]], nodes: MethodScores) -> dict[str, str]:
+    """Tables for both widths, the facts, the choices, and other methods."""
     scores = Scores(results)
     return {
         **{f"default_{width}": table_default(scores, width) for width in (256, 512)},
         **{f"default_facts_{width}": facts(scores, width) for width in (256, 512)},
         "default_choices": table_choices(results, scores),
+        "default_peers": table_peers(scores, nodes),
     }
