@@ -11,6 +11,7 @@ from girl.graph.bands import (
     STEPS,
     TELEPORTS,
     band_widths,
+    flattening,
     iter_bands,
     kernel_features,
     size_bumps,
@@ -65,3 +66,13 @@ def test_kernel_features_approximate_the_gaussian_kernel():
 def test_sizes_that_are_close_have_close_bumps():
     a, b, c = size_bumps(torch.tensor([0.0, 0.1, 2.0]))
     assert (a - b).norm() < 0.3 * (a - c).norm()
+
+
+def test_flattened_rows_have_the_square_roots_of_the_standard_deviations(z):
+    rows = z @ torch.randn(5, 4, generator=torch.Generator().manual_seed(3))
+    rows = torch.cat([rows, rows[:, :1]], 1)  # one column depends on the others
+    flat = rows @ flattening(rows)
+    spread = torch.linalg.svdvals(rows - rows.mean(0))[:4] / len(rows) ** 0.5
+    made = torch.linalg.svdvals(flat - flat.mean(0)) / len(rows) ** 0.5
+    torch.testing.assert_close(made[:4], spread.sqrt(), atol=1e-3, rtol=1e-3)
+    assert made[4] < 1e-3

@@ -46,6 +46,8 @@ SIZE_CENTERS = (-2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
 SIZE_WIDTH = 0.5
 #: Roles of a node, and of how many steps around it.
 ROLE_STEPS = 2
+#: Components of roles whose variance is below this fraction of the largest are noise.
+SMALLEST = 1e-3
 
 
 def iter_bands(
@@ -113,6 +115,18 @@ def roles_around(graph: Graph) -> Tensor:
     for _ in range(ROLE_STEPS):
         steps.append(graph.mean @ steps[-1])
     return torch.cat(steps, 1)
+
+
+def flattening(rows: Tensor) -> Tensor:
+    r"""A map (k × k) after which the components of rows (n × k) have the square roots of their standard deviations.
+
+    With the covariance :math:`V\Lambda V^\top` it is :math:`V\Lambda^{-1/4}`. Roles are highly correlated: as they are,
+    nearly all of their variance is in one or two directions, which would be the first components of every embedding.
+    """
+    centered = rows - rows.mean(0)
+    values, vectors = torch.linalg.eigh((centered.T @ centered).double() / len(rows))
+    weights = torch.where(values > SMALLEST * values[-1].clamp(min=1e-30), values.clamp(min=1e-30).pow(-0.25), 0.0)
+    return (vectors * weights).to(rows.dtype)
 
 
 def band_widths(rank: int, directed: bool) -> dict[str, int]:

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from girl.errors import InputError
-from girl.graph.bands import BANDS, FREQUENCIES, FROM_FEATURES, LEARNED, band_widths, iter_bands
+from girl.graph.bands import BANDS, FREQUENCIES, FROM_FEATURES, LEARNED, band_widths, flattening, iter_bands
 from girl.graph.batch import Batch
 from girl.graph.feature_scaling import FeatureScaling
 from girl.graph.hidden import TARGETS, HiddenTask, column_groups, hidden_targets, hide
@@ -116,6 +116,7 @@ class BandMethod(Method):
     frequencies: Tensor
     center: Tensor
     rotation: Tensor
+    role_map: Tensor
     fitted: Tensor
 
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: BandSettings) -> None:
@@ -138,6 +139,7 @@ class BandMethod(Method):
             "frequencies": torch.zeros(rank, FREQUENCIES),
             "center": torch.zeros(ends[-1]),
             "rotation": torch.zeros(ends[-1], settings.dim),
+            "role_map": torch.zeros((band_widths(rank, encoder.directed)["roles"],) * 2),
             "fitted": torch.tensor(False),
         }
         for name, buffer in buffers.items():
@@ -167,6 +169,7 @@ class BandMethod(Method):
             raise InputError(
                 "method: bands given a set of graphs, expected one graph; sets have the method graph-bands"
             )
+        self.role_map.zero_()
         self._seed = int(torch.randint(2**31, (), generator=generator, device=generator.device))
         if self.inputs:
             self._fit_features(data, generator)
@@ -222,6 +225,10 @@ class BandMethod(Method):
         inputs = self.learned.inputs if LEARNED in names else []
         angles: Tensor | None = None
         for name, band in iter_bands(z, log_size, self.frequencies[:rank], data.graph, {*names, *inputs}):
+            if name == "roles":
+                if not bool(self.role_map.any()):  # the first roles that are computed decide
+                    self.role_map.copy_(flattening(band))
+                band = band @ self.role_map
             if name in inputs:
                 part = self.learned.angles(name, band)
                 angles = part if angles is None else angles.add_(part)
