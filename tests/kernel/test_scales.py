@@ -8,7 +8,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from girl.kernel.scales import _shares_and_gradient, learn_scales, score_of_shares
+from girl.kernel.scales import (
+    _kernel_matrix,
+    _shares_and_gradient,
+    _unit_distances,
+    _unit_products,
+    _unit_spread,
+    learn_scales,
+    score_of_shares,
+)
 
 
 def rows(m=300, d=3, seed=0):
@@ -89,3 +97,15 @@ def test_a_share_counts_by_its_factor_and_not_below_the_floor():
     assert score_of_shares([0.1, 0.5], weights) < base + 0.12  # a quarter more
     assert abs(score_of_shares([-0.3, 0.4], weights) - score_of_shares([0.0, 0.4], weights)) < 0.06
     assert score_of_shares([0.1, 0.1], [1.0, 7.0]) == pytest.approx(math.log(0.2), abs=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "linear"])
+@pytest.mark.parametrize("strength", [1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("width", [2, 50, 1000])
+def test_noise_is_not_explained_at_any_strength(kernel, strength, width):
+    unit = _unit_distances if kernel == "gaussian" else _unit_products
+    part, target = rows(300, width).double().unsqueeze(0), rows(300, 20, seed=1).double().unsqueeze(0)
+    for scale in (0.1, 1.0, 20.0):
+        matrix = _kernel_matrix(scale * unit(part), kernel)
+        (share,), _, _ = _shares_and_gradient(matrix, strength, [_unit_spread(target)], [1.0])
+        assert share < 0.03

@@ -28,7 +28,7 @@ from torch import Tensor
 
 #: Bounds of log s and log τ. Below the lowest scale a part has no influence; above the highest, no rows are near.
 LOG_SCALES = (-4.5, 1.5)
-LOG_STRENGTHS = {"gaussian": (math.log(1e-4), 0.0), "linear": (math.log(1e-5), math.log(3.0))}
+LOG_STRENGTHS = {"gaussian": (math.log(1e-4), 0.0), "linear": (math.log(1e-4), math.log(3.0))}
 #: Where the search begins: all parts alike, with a total squared distance of 1 on average, and this τ.
 START_STRENGTH = 1e-2
 #: Iterations of the search. More change the scales, but hardly the score.
@@ -88,6 +88,9 @@ def learn_scales(
     count = max(len(parts[0]) // block, 1)  # b
     size = len(parts[0]) // count  # of a block; the rows that are left over are not used
     unit = _unit_distances if kernel == "gaussian" else _unit_products
+    # A Gaussian kernel has entries up to 1. A linear one grows with the scales: in float32 its inverse is rounding.
+    dtype = torch.float32 if kernel == "gaussian" else torch.float64
+    parts, targets = [part.to(dtype) for part in parts], [target.to(dtype) for target in targets]
     pairs = torch.stack([unit(_blocks(part, count, size)) for part in parts])  # k × b × size × size
     k = len(parts)
     flat = pairs.view(k, -1)
@@ -96,9 +99,7 @@ def learn_scales(
 
     def negative_score(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         squares = torch.from_numpy(np.exp(2 * parameters[:-1])).to(flat.dtype)
-        matrix = (squares @ flat).view(pairs.shape[1:])
-        if kernel == "gaussian":
-            matrix = matrix.neg_().exp_()
+        matrix = _kernel_matrix((squares @ flat).view(pairs.shape[1:]), kernel)
         strength = math.exp(parameters[-1])
         shares, stderrs, gradient = _shares_and_gradient(matrix, strength, units, weights)
         evaluated[parameters.tobytes()] = shares, stderrs
@@ -183,6 +184,16 @@ def _unit_distances(part: Tensor) -> Tensor:
     distances = torch.baddbmm(norms.unsqueeze(2) + norms.unsqueeze(1), part, part.mT, alpha=-2).clamp_(min=0)
     distances.diagonal(dim1=1, dim2=2).zero_()
     return distances / distances.mean().clamp(min=torch.finfo(part.dtype).tiny)
+
+
+def _kernel_matrix(total: Tensor, kernel: Kernel) -> Tensor:
+    """The kernel from the scaled sum of distances or of inner products.
+
+    The linear one has a constant, as an intercept. Without it, centred rows have no component along the vector of ones:
+    with a small τ the inverse would be large there, and leave-one-out residuals, which are divided by its diagonal,
+    would vanish for any target.
+    """
+    return torch.exp(-total) if kernel == "gaussian" else total + 1
 
 
 def _unit_products(part: Tensor) -> Tensor:
