@@ -55,7 +55,7 @@ class LearnedScales:
     """The score of the shares."""
 
 
-def score_of_shares(shares: Sequence[float], weights: Sequence[float]) -> float:
+def score_of_shares(shares: Sequence[float], weights: Sequence[float], floor: float = FLOOR) -> float:
     r"""One number from the explained shares of several targets: :math:`\sum_t w_t \log(c + \text{share}_t)`, c = 10 %.
 
     The weights are scaled to a sum of 1. By the logarithm, targets of which much and of which little can be explained
@@ -63,7 +63,7 @@ def score_of_shares(shares: Sequence[float], weights: Sequence[float]) -> float:
     explains has no say.
     """
     total = sum(weights)
-    return sum(w / total * math.log(FLOOR + _positive(share)[0]) for share, w in zip(shares, weights, strict=True))
+    return sum(w / total * math.log(floor + _positive(share)[0]) for share, w in zip(shares, weights, strict=True))
 
 
 def learn_scales(
@@ -72,6 +72,7 @@ def learn_scales(
     weights: Sequence[float],
     block: int = 300,
     kernel: Kernel = "gaussian",
+    floor: float = FLOOR,
 ) -> LearnedScales:
     """The scales at which the parts together explain the targets best.
 
@@ -84,6 +85,7 @@ def learn_scales(
         weights: how much each target counts.
         block: rows in a block, about.
         kernel: of distances, or of inner products.
+        floor: c of the score.
     """
     count = max(len(parts[0]) // block, 1)  # b
     size = len(parts[0]) // count  # of a block; the rows that are left over are not used
@@ -101,13 +103,13 @@ def learn_scales(
         squares = torch.from_numpy(np.exp(2 * parameters[:-1])).to(flat.dtype)
         matrix = _kernel_matrix((squares @ flat).view(pairs.shape[1:]), kernel)
         strength = math.exp(parameters[-1])
-        shares, stderrs, gradient = _shares_and_gradient(matrix, strength, units, weights)
+        shares, stderrs, gradient = _shares_and_gradient(matrix, strength, units, weights, floor)
         evaluated[parameters.tobytes()] = shares, stderrs
         by_strength = float(gradient.diagonal(dim1=1, dim2=2).sum()) * size * strength
         if kernel == "gaussian":
             gradient.mul_(matrix).neg_()
         by_scales = 2 * squares * (flat @ gradient.view(-1))
-        return -score_of_shares(shares, weights), -np.append(by_scales.double().numpy(), by_strength)
+        return -score_of_shares(shares, weights, floor), -np.append(by_scales.double().numpy(), by_strength)
 
     start = np.append(np.full(k, -0.5 * math.log(k)), math.log(START_STRENGTH))
     result = minimize(
@@ -133,7 +135,7 @@ def learn_by_both_kernels(
 
 
 def _shares_and_gradient(
-    kernel: Tensor, strength: float, targets: Sequence[Tensor], weights: Sequence[float]
+    kernel: Tensor, strength: float, targets: Sequence[Tensor], weights: Sequence[float], floor: float = FLOOR
 ) -> tuple[tuple[float, ...], tuple[float, ...], Tensor]:
     r"""The explained share of each target, its standard error, and the score's gradient in the kernels (b × m × m).
 
@@ -158,7 +160,7 @@ def _shares_and_gradient(
         stderrs.append(float((errors - (1 - share) * target.square().sum(2)).norm()))
         positive, slope = _positive(share)
         shares.append(share)
-        factors.append(torch.full((residual.shape[2],), -weight / total * slope / (FLOOR + positive)))
+        factors.append(torch.full((residual.shape[2],), -weight / total * slope / (floor + positive)))
     factor = torch.cat(factors).to(fits)
     by_diagonal = (fits.square() @ factor).unsqueeze(2) / diagonal.pow(3)
     gradient = (inverse * by_diagonal.mT) @ inverse

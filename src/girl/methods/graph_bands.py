@@ -42,6 +42,9 @@ CONSTANT = 1e-12
 COMPONENTS = 128
 #: An embedding has a column for at least so many graphs, unless it has no more than so many columns.
 GRAPHS_PER_COLUMN, FEW_COLUMNS = 4, 32
+#: A share is added to this before its logarithm is taken. Less of a region than of a node can be explained, so it is lower
+#: than for nodes.
+FLOOR = 0.03
 #: A hidden region of which less than this is explained has no say.
 LEAST_SHARE = 0.015
 #: Fewer graphs than this are not judged.
@@ -187,7 +190,8 @@ class GraphBandMethod(Method):
 
     def _learn(self, parts: dict[str, Tensor], targets: dict[str, Tensor]) -> LearnedScales:
         weights = [SET_TARGETS[name] for name in targets]
-        return learn_scales(list(parts.values()), list(targets.values()), weights, self.settings.judge_block)
+        rows, hidden = list(parts.values()), list(targets.values())
+        return learn_scales(rows, hidden, weights, self.settings.judge_block, floor=FLOOR)
 
     def _task(self, data: Batch, names: list[str], seed: int) -> tuple[dict[str, Tensor], dict[str, Tensor]] | None:
         """Bands of the visible regions and, as targets, some of those of the hidden ones; None if nothing varies."""
