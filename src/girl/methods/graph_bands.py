@@ -42,7 +42,7 @@ CONSTANT = 1e-12
 COMPONENTS = 128
 #: An embedding has a column for at least so many graphs, unless it has no more than so many columns.
 GRAPHS_PER_COLUMN, FEW_COLUMNS = 4, 32
-#: A share is added to this before its logarithm is taken. It is lower than for nodes: less of a region can be explained.
+#: A share is added to this before its logarithm is taken. It is lower than for nodes, as less can be explained.
 FLOOR = 0.03
 #: A hidden region of which less than this is explained has no say.
 LEAST_SHARE = 0.015
