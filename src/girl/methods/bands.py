@@ -27,8 +27,8 @@ from girl.graph.feature_scaling import FeatureScaling
 from girl.graph.hidden import TARGETS, HiddenTask, column_groups, hidden_targets, hide
 from girl.graph.joint_components import joint_directions
 from girl.graph.node_features import NodeFeatures
-from girl.kernel.checks import check_choice, check_int, check_number
 from girl.kernel.scales import LearnedScales, learn_by_both_kernels
+from girl.methods.band_settings import check_bands
 from girl.methods.base import Method
 from girl.methods.choice import Choice
 from girl.methods.learned import LEAST_ROWS, MAX_ROWS, LearnedPart
@@ -76,24 +76,7 @@ class BandSettings:
     """How often columns and edges are hidden anew; scales are averaged."""
 
     def __post_init__(self) -> None:
-        check_int("dim", self.dim, 1)
-        if not self.bands:
-            raise InputError(f"bands: given none, expected one or more of {', '.join(BANDS)}")
-        for name in self.bands:
-            check_choice("bands", name, tuple(BANDS))
-        if self.scales and len(self.scales) != len(self.bands):
-            raise InputError(
-                f"scales: given {len(self.scales)} for {len(self.bands)} bands, expected one for each of "
-                f"{', '.join(self.bands)}"
-            )
-        for scale in self.scales:
-            check_number("scales", scale, 0)
-        if self.scales and not any(self.scales):
-            raise InputError("scales: given only zeros, expected at least one above 0")
-        check_number("sharpen", self.sharpen, 0, low_open=True)
-        check_int("judge_rows", self.judge_rows, 10)
-        check_int("judge_block", self.judge_block, 10)
-        check_int("judge_repeats", self.judge_repeats, 1)
+        check_bands(self, tuple(BANDS))
 
 
 class BandMethod(Method):

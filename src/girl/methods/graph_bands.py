@@ -23,9 +23,9 @@ from girl.graph.batch import Batch
 from girl.graph.hidden_region import hide_regions, sample_graphs
 from girl.graph.set_bands import FROM_FEATURES, SET_BANDS, SET_TARGETS, SetBands
 from girl.graph.subspace import principal_directions
-from girl.kernel.checks import check_choice, check_int, check_number
 from girl.kernel.scales import LearnedScales, learn_scales
 from girl.kernel.sparse import SparseMatrix
+from girl.methods.band_settings import check_bands
 from girl.methods.bands import check_no_layers, mean_of, varies
 from girl.methods.base import Method
 from girl.methods.choice import Choice
@@ -71,24 +71,7 @@ class GraphBandSettings:
     """How often regions are hidden anew; scales are averaged."""
 
     def __post_init__(self) -> None:
-        check_int("dim", self.dim, 1)
-        if not self.bands:
-            raise InputError(f"bands: given none, expected one or more of {', '.join(SET_BANDS)}")
-        for name in self.bands:
-            check_choice("bands", name, tuple(SET_BANDS))
-        if self.scales and len(self.scales) != len(self.bands):
-            raise InputError(
-                f"scales: given {len(self.scales)} for {len(self.bands)} bands, expected one for each of "
-                f"{', '.join(self.bands)}"
-            )
-        for scale in self.scales:
-            check_number("scales", scale, 0)
-        if self.scales and not any(self.scales):
-            raise InputError("scales: given only zeros, expected at least one above 0")
-        check_number("sharpen", self.sharpen, 0, low_open=True)
-        check_int("judge_rows", self.judge_rows, 10)
-        check_int("judge_block", self.judge_block, 10)
-        check_int("judge_repeats", self.judge_repeats, 1)
+        check_bands(self, tuple(SET_BANDS))
 
 
 class GraphBandMethod(Method):
