@@ -7,7 +7,7 @@ from girl.graph.bands import (
     BANDS,
     FREQUENCIES,
     LEARNED,
-    LEARNED_COLUMNS,
+    PRIOR,
     STEPS,
     TELEPORTS,
     band_widths,
@@ -17,6 +17,7 @@ from girl.graph.bands import (
     size_bumps,
 )
 from girl.graph.graph import Graph
+from girl.graph.positions import POSITIONS
 from girl.graph.propagate import propagate
 
 
@@ -32,7 +33,7 @@ def z():
 
 def bands(z, graph, names=tuple(BANDS)):
     frequencies = torch.randn(z.shape[1], FREQUENCIES, generator=torch.Generator().manual_seed(2))
-    return dict(iter_bands(z, torch.linspace(-1, 1, len(z)), frequencies, graph, names))
+    return dict(iter_bands(z, z[:, :3], torch.linspace(-1, 1, len(z)), frequencies, graph, names, num_positions=7))
 
 
 def test_low_pass_bands_are_personalised_pagerank(z, graph):
@@ -44,7 +45,15 @@ def test_low_pass_bands_are_personalised_pagerank(z, graph):
 def test_each_band_has_its_width(z, directed, graph):
     graph = Graph.from_edges(graph.edge_index, 40, directed=directed)
     widths = {name: band.shape[1] for name, band in bands(z, graph).items()}
-    assert widths | {LEARNED: LEARNED_COLUMNS} == band_widths(5, directed)
+    # A graph may have fewer positions than there is room for, and fewer features may be learned from.
+    assert widths | {"positions": POSITIONS, LEARNED: 5} == band_widths(5, directed)
+    assert widths["positions"] == 7
+    assert widths[LEARNED] == 3
+
+
+def test_every_band_has_a_scale_before_it_is_judged():
+    assert list(PRIOR) == list(BANDS)
+    assert all(scale > 0 for scale in PRIOR.values())
 
 
 def test_a_node_is_its_mean_plus_its_contrast(z, graph):

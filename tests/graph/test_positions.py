@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 
 from girl.graph.graph import Graph
-from girl.graph.positions import positions
+from girl.graph.positions import FEWEST, POSITIONS, num_positions, positions
 
 
 def communities(n=120, groups=3, seed=0):
@@ -41,4 +41,12 @@ def test_distances_do_not_depend_on_the_order_of_the_nodes():
 def test_directions_do_not_matter_and_the_seed_fixes_the_result():
     graph, _ = communities(60)
     directed = Graph.from_edges(graph.edge_index, 60, directed=True)
-    assert torch.equal(positions(directed), positions(graph))
+    assert torch.equal(positions(directed, 16), positions(graph, 16))
+
+
+def test_small_graphs_have_few_positions_and_huge_ones_what_fits_into_memory():
+    assert num_positions(1) == 1
+    assert num_positions(400) == 100
+    assert num_positions(20_000) == POSITIONS
+    assert num_positions(100_000) == POSITIONS // 2
+    assert num_positions(10_000_000) == FEWEST

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from girl.errors import InputError
-from girl.graph.bands import BANDS
+from girl.graph.bands import BANDS, PRIOR
 from girl.graph.batch import Batch
 from girl.graph.graph import Graph
 from girl.graph.node_features import NodeFeatures
-from girl.methods.bands import BandMethod, BandSettings
+from girl.methods.bands import BandMethod, BandSettings, final_scales
 from girl.nn.encoder import EncoderSettings
 from girl.training.context import Context
 from girl.training.recipe import Recipe
@@ -78,7 +78,7 @@ def test_nothing_to_explain_is_said():
     data = Batch(NodeFeatures.from_tensor(x), Graph.from_edges(torch.randint(300, (2, 900), generator=generator), 300))
     method, z = embedded(data, dim=16)
     assert not method.choice.judged
-    assert "cannot be judged" in method.choice.headline
+    assert "nothing explains" in method.choice.headline
     assert z.isfinite().all()
 
 
@@ -94,6 +94,27 @@ def test_the_same_seed_gives_the_same_bits():
     data, _ = graph(homophilic=True)
     assert torch.equal(embedded(data)[1], embedded(data)[1])
     assert not torch.equal(embedded(data)[1], embedded(data, seed=1)[1])
+
+
+def test_positions_of_another_graph_are_left_out():
+    """Its features are embedded as before, and where its nodes are says nothing about the first graph."""
+    data, _ = graph(homophilic=True)
+    scales = {"bands": ("own", "positions"), "scales": (1.0, 1.0), "dim": 24}
+    method, z = embedded(data, **scales)
+    torch.testing.assert_close(method.embed(data), z, atol=1e-5, rtol=1e-4)
+    edges = torch.randint(400, (2, 900), generator=torch.Generator().manual_seed(5))
+    other, moved = (replace(data, graph=Graph.from_edges(e, 400)) for e in (edges, edges[:, :500]))
+    assert torch.equal(method.embed(other), method.embed(moved))
+
+
+def test_final_scales_lie_between_the_judged_and_the_usual_ones():
+    judged = dict.fromkeys(BANDS, 0.0) | {"own": 1.0, "near": 0.25, "size": 0.001, "mid": 0.2, "learned": 0.1}
+    final = final_scales(judged)
+    assert final["size"] == 0 == final["positions"]
+    assert final["learned"] == 0  # the same band without learning explains more
+    assert final["near"] / final["own"] == pytest.approx((PRIOR["near"] * 0.25 / PRIOR["own"]) ** 0.5, abs=1e-3)
+    assert max(final.values()) == 1
+    assert final_scales(judged | {"learned": 0.3})["learned"] > 0
 
 
 def test_given_scales_are_used():

@@ -32,8 +32,19 @@ def test_the_choice_in_three_lines():
     assert Choice.from_dict(asdict(choice)) == choice
 
 
+def test_the_learned_band_counts_where_it_belongs():
+    for near, own, words in ((0.6, 0.4, "neighbours resemble each other"), (0.3, 0.7, "its own features count most")):
+        choice = Choice({"own": own, "near": near, "learned": 1.0, "positions": 0.8}, SHARES, judged=True, groups=100)
+        assert words in choice.headline
+
+
+def test_a_learned_band_that_is_left_out_is_explained():
+    choice = Choice({"own": 0.25, "mid": 1.0, "learned": 0.0}, SHARES, judged=True, groups=100)
+    assert choice.lines()[2].endswith("left out: learned (no better than mid)")
+
+
 def test_what_could_not_be_judged_is_said():
-    assert "cannot be judged" in Choice({"own": 1.0}, {"columns": 0.0}, judged=False, groups=20).headline
+    assert "nothing explains" in Choice({"own": 1.0}, {"columns": 0.0}, judged=False, groups=20).headline
     assert "were given" in Choice({"own": 1.0}, {}, judged=True, groups=0).headline
     assert "nothing to judge" in Choice({"own": 1.0}, {}, judged=False, groups=0).headline
     lines = Choice({"own": 1.0}, {"neighbors": 0.1}, judged=True, groups=3).lines()

@@ -1,4 +1,4 @@
-r"""Bands: simple views of a graph, all but one of which need no training, from which a representation is put together.
+r"""Bands: views of a graph from which a representation is put together. All but one need no training.
 
 Let z (n × r) be the features, S the matrix of a GCN and M the mean over neighbours. On a graph whose neighbours are
 alike, smoothed features (``near``, ``mid``, ``far``) are best; where they are not, a node's ``own``; where features say
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from girl.graph.graph import Graph
 from girl.graph.positions import POSITIONS, positions
+from girl.graph.propagate import propagate
 from girl.graph.structure import roles
 
 #: Every band, and what it tells of a node.
@@ -29,12 +30,26 @@ BANDS: dict[str, str] = {
     "distribution": "how its neighbours' features are distributed",
     "positions": "where it is in the graph",
     "roles": "what its place looks like: degrees, returning walks",
-    "learned": "what the other bands predict of hidden columns and edges",
+    "learned": "what its features share with those around it",
 }
 #: Bands that are computed from features.
 FROM_FEATURES = tuple(name for name in BANDS if name not in ("positions", "roles"))
-#: The band that is learned from the others: see :mod:`girl.methods.learned`.
-LEARNED, LEARNED_COLUMNS = "learned", 64
+#: The learned band (:mod:`girl.graph.learned`), and the one that differs from it only by not being learned.
+LEARNED, UNLEARNED = "learned", "mid"
+#: The scale of each band before the judge has seen the graph: smoothed features and positions count most.
+PRIOR = {
+    "own": 0.5,
+    "size": 0.1,
+    "near": 1.0,
+    "mid": 1.0,
+    "far": 0.5,
+    "mean": 0.35,
+    "contrast": 0.25,
+    "distribution": 0.2,
+    "positions": 0.7,
+    "roles": 0.25,
+    "learned": 1.0,
+}
 
 #: Teleport probabilities of the low-pass bands, which are personalised PageRank, and the steps that all of them share.
 TELEPORTS = {"near": 0.5, "mid": 0.1, "far": 0.03}
@@ -51,16 +66,24 @@ SMALLEST = 1e-3
 
 
 def iter_bands(
-    z: Tensor, log_size: Tensor, frequencies: Tensor, graph: Graph, names: Collection[str]
+    z: Tensor,
+    learned: Tensor,
+    log_size: Tensor,
+    frequencies: Tensor,
+    graph: Graph,
+    names: Collection[str],
+    num_positions: int,
 ) -> Iterator[tuple[str, Tensor]]:
     """The bands called ``names``, one at a time, each n × its width.
 
     Args:
         z: features, n × r, centred.
+        learned: the same in the directions of :func:`girl.graph.learned.shared_directions`, n × r.
         log_size: the logarithm of the size of each node's features (n), standardised.
         frequencies: r × :data:`FREQUENCIES`, of the kernel features.
         graph: the graph.
         names: which bands.
+        num_positions: columns of positions.
     """
     single: dict[str, Callable[[], Tensor]] = {
         "own": lambda: z,
@@ -68,8 +91,9 @@ def iter_bands(
         "mean": lambda: graph.mean @ z,
         "contrast": lambda: z - graph.mean @ z,
         "distribution": lambda: graph.mean @ kernel_features(z, frequencies),
-        "positions": lambda: positions(graph),
+        "positions": lambda: positions(graph, num_positions),
         "roles": lambda: roles_around(graph),
+        "learned": lambda: propagate(graph.gcn, learned, TELEPORTS[UNLEARNED], STEPS),
     }
     for name, band in single.items():
         if name in names:
@@ -138,5 +162,4 @@ def band_widths(rank: int, directed: bool) -> dict[str, int]:
         "distribution": 2 * FREQUENCIES,
         "positions": POSITIONS,
         "roles": num_roles,
-        LEARNED: LEARNED_COLUMNS,
     }

@@ -28,12 +28,10 @@ HIDDEN = 0.25
 MIN_GROUPS = 8
 #: Columns count as copies of each other from this absolute correlation on.
 COPIES = 0.98
-#: Principal components that represent the hidden columns.
+#: Columns that represent each hidden part: principal components, and positions.
 COMPONENTS = 128
 #: Products that find them by subspace iteration, where all components would take time cubic in the rows.
 PRODUCTS = 6
-#: Columns that represent each hidden part at all nodes.
-PROJECTIONS = 64
 #: Random vectors of the sketch that finds copies, rows it reads, and the columns above which it is not made.
 SKETCH, SKETCH_ROWS, MAX_COLUMNS = 32, 4096, 20_000
 
@@ -57,10 +55,6 @@ class HiddenTask:
     """The nodes at which targets are explained."""
     targets: dict[str, Tensor]
     """By name (see :data:`TARGETS`), a matrix with a row for each of ``rows``."""
-    hidden_graph: Graph
-    """All nodes and the hidden edges."""
-    visible_columns: Tensor | None
-    """Which columns are visible (d); None if none was hidden."""
 
 
 def hide(data: Batch, features: NodeFeatures | None, groups: Tensor | None, rows: int, seed: int) -> HiddenTask:
@@ -76,7 +70,7 @@ def hide(data: Batch, features: NodeFeatures | None, groups: Tensor | None, rows
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.randperm(data.num_nodes, generator=generator)[:rows].to(data.graph.device)
     shown, hidden = divide_edges(data.graph, generator)
-    visible, keep = replace(data, graph=shown), None
+    visible = replace(data, graph=shown)
     targets = {}
     if features is not None and groups is not None:
         if int(groups.max()) + 1 >= MIN_GROUPS:
@@ -84,37 +78,9 @@ def hide(data: Batch, features: NodeFeatures | None, groups: Tensor | None, rows
             visible = replace(visible, x=data.x.select_columns(keep))
             targets["columns"] = _components(features.rows(chosen).select_columns(~keep))
         targets["neighbors"] = _components(_average(hidden.mean.rows(chosen), features))
-    targets["positions"] = positions(hidden, seed=seed)[chosen]
+    targets["positions"] = positions(hidden, COMPONENTS, seed)[chosen]
     targets = {name: target for name, target in targets.items() if float(target.var(0, correction=0).sum()) > 1e-12}
-    return HiddenTask(visible, chosen, targets, hidden, keep)
-
-
-def hidden_targets(task: HiddenTask, features: NodeFeatures, rows: Tensor, seed: int) -> Tensor:
-    """What is hidden, at many nodes (m × c): projections of columns and of hidden neighbours' features, and positions.
-
-    Each kind is centred, with a total spread of its weight in :data:`TARGETS`.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    parts = {"positions": positions(task.hidden_graph, PROJECTIONS, seed)}
-    if task.visible_columns is not None:
-        parts["columns"] = _projected(features.select_columns(~task.visible_columns), generator)
-    parts["neighbors"] = task.hidden_graph.mean @ _projected(features, generator)
-    scaled = []
-    for name, part in parts.items():
-        centered = part[rows] - part[rows].mean(0)
-        scaled.append(TARGETS[name] ** 0.5 * centered / centered.norm().clamp(min=1e-12))
-    return torch.cat(scaled, 1)
-
-
-def _projected(features: NodeFeatures, generator: torch.Generator) -> Tensor:
-    """Rows in a few random directions, which keep their inner products on average."""
-    d = features.shape[1]
-    if d <= PROJECTIONS:
-        return features.dense()
-    directions = torch.randn(d, PROJECTIONS, generator=generator).to(features.device)
-    # One step towards the leading components: random directions alone are mostly noise.
-    projected = features @ directions
-    return features @ torch.linalg.qr(features.t_matmul(projected - projected.mean(0)))[0]
+    return HiddenTask(visible, chosen, targets)
 
 
 def divide_edges(graph: Graph, generator: torch.Generator) -> tuple[Graph, Graph]:

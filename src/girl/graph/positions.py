@@ -14,15 +14,26 @@ from girl.graph.propagate import propagate
 from girl.graph.subspace import OVERSAMPLE, iterate_subspace, orthonormalize
 from girl.kernel.sparse import SparseMatrix, csr
 
-#: Columns of positions.
-POSITIONS = 128
+#: Columns of positions, at most and at least. A graph of many communities needs many columns.
+POSITIONS, FEWEST = 512, 128
+#: Entries of the matrix of positions: a graph of more than 50,000 nodes gets fewer columns.
+ENTRIES = 25_600_000
+#: A column needs this many nodes: with fewer it is noise.
+NODES_PER_COLUMN = 4
 #: Products with the matrix. Each is half a pass of a randomised SVD.
 PRODUCTS = 6
-#: Smoothing afterwards: a node of few edges has a noisy position, which its neighbours' improve.
-TELEPORT, STEPS = 0.5, 4
+#: Smoothing afterwards: a node of few edges has a noisy position, which its neighbours' improve. Without it, positions
+#: tell small circles of neighbours apart; with it, regions of the graph.
+TELEPORT, STEPS = 0.15, 10
 
 
-def positions(graph: Graph, count: int = POSITIONS, seed: int = 0) -> Tensor:
+def num_positions(num_nodes: int) -> int:
+    """How many columns of positions a graph has."""
+    by_memory = max(ENTRIES // max(num_nodes, 1), FEWEST)
+    return max(min(POSITIONS, by_memory, num_nodes // NODES_PER_COLUMN), 1)
+
+
+def positions(graph: Graph, count: int, seed: int = 0) -> Tensor:
     r"""The position of each node (n × count): a low-rank factorisation of the positive log ratios of the edges.
 
     .. math:: M_{ij} = \max\Bigl(0, \log\frac{A_{ij}\,\sum_k d_k}{d_i d_j}\Bigr) \approx U \Lambda U^\top, \qquad

@@ -1,18 +1,19 @@
 r"""GIRL's default: bands of a graph, each with a scale that hidden columns and edges decide.
 
-1. *Bands* (:mod:`girl.graph.bands`) are views of the graph that need no training: a node's own features, smoothed ones
-   at several scales, its contrast to its neighbours, positions, roles, and others.
+1. *Bands* (:mod:`girl.graph.bands`) are views of the graph: a node's own features, smoothed ones at several scales, its
+   contrast to its neighbours, positions, roles, and others. One of them is learned: what a node's features share with
+   those around it (:mod:`girl.graph.learned`).
 2. *The judge* hides a quarter of the feature columns and of the edges (:mod:`girl.graph.hidden`), computes the bands of
    what is left, and learns the scales at which they explain the hidden part best, by leave-one-out kernel regression
    (:mod:`girl.kernel.scales`). No label is used.
-3. *The learned part* (:mod:`girl.methods.learned`) predicts the hidden part from the bands. It is a band as well,
-   and is left out if the judge does not find that it explains more than the others alone.
+3. The judge is noisy, so its scales are averaged with those that suit most graphs. Bands that explain nothing are left
+   out, and so is the learned one if it explains less than the same band without learning.
 4. The bands of the complete graph, at these scales, are reduced to ``dim`` columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import accumulate
 from typing import Any
@@ -20,35 +21,43 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from girl import store
 from girl.errors import InputError
-from girl.graph.bands import BANDS, FREQUENCIES, FROM_FEATURES, LEARNED, band_widths, flattening, iter_bands
+from girl.graph.bands import (
+    BANDS,
+    FREQUENCIES,
+    FROM_FEATURES,
+    LEARNED,
+    PRIOR,
+    STEPS,
+    TELEPORTS,
+    UNLEARNED,
+    band_widths,
+    flattening,
+    iter_bands,
+)
 from girl.graph.batch import Batch
 from girl.graph.feature_scaling import FeatureScaling
-from girl.graph.hidden import TARGETS, HiddenTask, column_groups, hidden_targets, hide
+from girl.graph.hidden import TARGETS, HiddenTask, column_groups, hide
 from girl.graph.joint_components import joint_directions
-from girl.graph.node_features import NodeFeatures
+from girl.graph.learned import shared_directions
+from girl.graph.positions import num_positions
+from girl.graph.propagate import propagate
 from girl.kernel.scales import LearnedScales, learn_by_both_kernels
 from girl.methods.band_settings import check_bands
 from girl.methods.base import Method
 from girl.methods.choice import Choice
-from girl.methods.learned import LEAST_ROWS, MAX_ROWS, LearnedPart
 from girl.methods.memory import FLOAT, MemoryEstimate
 from girl.nn.encoder import EncoderSettings
 
 #: Columns that represent the features in each band, and fewer while bands are judged.
 RANK, JUDGED_RANK = 256, 128
-#: A band whose scale is below this fraction of the largest is left out.
-LEAST_SCALE = 0.05
-#: The learned part is used if it raises the judge's score by this much: about 3 % more of everything is explained.
-LEAST_GAIN = 0.03
-#: A share counts as explained if it is larger than this many standard errors.
-STANDARD_ERRORS = 2.0
-#: If hidden columns can be explained, a node's own features have at least this scale. The judge sees few nodes at a
-#: time; with more labels than that, own features say more.
-LEAST_OWN = 0.5
-#: Bands that mean the same in another graph and with other hidden parts, so that what is learned from them carries
-#: over. Positions do not, and kernel features depend on the number of columns.
-TRANSFERABLE = ("own", "size", "near", "mid", "far", "mean", "contrast", "roles")
+#: Columns of positions, at most, while bands are judged.
+JUDGED_POSITIONS = 256
+#: A band whose judged scale is below this fraction of the largest explains nothing: it is left out.
+LEAST_SCALE = 0.03
+#: A hidden part counts as explained if its share is larger than this many standard errors, and than this.
+STANDARD_ERRORS, LEAST_SHARE = 2.0, 0.005
 #: Components whose variance is below this fraction of the largest are rounding.
 SMALLEST = 1e-9
 #: Below this total variance a band is the same for all nodes.
@@ -97,9 +106,11 @@ class BandMethod(Method):
     directions: Tensor
     feature_mean: Tensor
     frequencies: Tensor
+    learned_map: Tensor
     center: Tensor
     rotation: Tensor
     role_map: Tensor
+    graph_print: Tensor
     fitted: Tensor
 
     def __init__(self, inputs: int, encoder: EncoderSettings, settings: BandSettings) -> None:
@@ -120,16 +131,15 @@ class BandMethod(Method):
             "directions": torch.zeros(inputs, rank),
             "feature_mean": torch.zeros(inputs),
             "frequencies": torch.zeros(rank, FREQUENCIES),
+            "learned_map": torch.zeros(rank, rank),
             "center": torch.zeros(ends[-1]),
             "rotation": torch.zeros(ends[-1], settings.dim),
+            "graph_print": torch.zeros(8, dtype=torch.uint8),
             "role_map": torch.zeros((band_widths(rank, encoder.directed)["roles"],) * 2),
             "fitted": torch.tensor(False),
         }
         for name, buffer in buffers.items():
             self.register_buffer(name, buffer)
-        self.learned = LearnedPart(
-            {name: width for name, width in zip(settings.bands, widths, strict=True) if name in TRANSFERABLE}
-        )
 
     @property
     def width(self) -> int:
@@ -138,7 +148,8 @@ class BandMethod(Method):
 
     def memory(self, data: Batch, batch_nodes: int) -> MemoryEstimate:
         """A few bands at a time, and the columns that the final components are computed from."""
-        bands = FLOAT * data.num_nodes * (7 * self.directions.shape[1] + 4 * RANK)
+        positions = 3 * num_positions(data.num_nodes)
+        bands = FLOAT * data.num_nodes * (7 * self.directions.shape[1] + positions + 2 * RANK)
         return MemoryEstimate(prepare=bands, embed=bands + 3 * FLOAT * data.num_nodes * self.settings.dim)
 
     def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
@@ -169,15 +180,7 @@ class BandMethod(Method):
         if not self.settings.scales:
             return self._judge(data, names, self._seed)
         given = dict(zip(self.settings.bands, self.settings.scales, strict=True))
-        scales = {name: given[name] for name in names}
-        if scales.get(LEARNED):
-            features = self.scaling(data.x)
-            task = hide(data, features, column_groups(data), self.settings.judge_rows, self._seed)
-            rows = torch.randperm(data.num_nodes, generator=torch.Generator().manual_seed(self._seed))[:MAX_ROWS]
-            bands = {name: band[rows] for name, band in self._judged_bands(task, names)}
-            if task.visible_columns is None or not self._fit_learned(task, features, rows, bands, scales):
-                scales[LEARNED] = 0.0
-        return Choice(scales, {}, judged=True, groups=0)
+        return Choice({name: given[name] for name in names}, {}, judged=True, groups=0)
 
     def _available(self, data: Batch) -> list[str]:
         """The bands that the graph has: none of features if there are none, or if they only name the nodes."""
@@ -192,72 +195,67 @@ class BandMethod(Method):
         directions, mean = joint_directions(x, data.graph, self.directions.shape[1], generator)
         self.directions.copy_(directions)
         self.feature_mean.copy_(mean)
+        z = self._project(data)
         sample = torch.randperm(data.num_nodes, generator=generator, device=generator.device)[:1000]
-        distance = 2 * (x.rows(sample) @ directions).var(0, correction=0).sum()  # the mean squared distance of nodes
+        distance = 2 * z[sample].var(0, correction=0).sum()  # the mean squared distance of nodes
         noise = torch.randn(self.frequencies.shape, generator=generator, device=generator.device)
         self.frequencies.copy_(noise * (2 / distance.clamp(min=CONSTANT)).sqrt())
+        if LEARNED in self.settings.bands:
+            smoothed = propagate(data.graph.gcn, z, TELEPORTS[UNLEARNED], STEPS)
+            self.learned_map.copy_(shared_directions(z, smoothed))
 
-    def iter_bands(self, data: Batch, names: Sequence[str], rank: int | None = None) -> Iterator[tuple[str, Tensor]]:
-        """Bands of a graph, one at a time (n × width), from the first ``rank`` directions of its features."""
+    def _project(self, data: Batch) -> Tensor:
+        """The features in the directions that represent them, centred (n × rank)."""
+        return (self.scaling(data.x) @ self.directions).sub_(self.feature_mean @ self.directions)
+
+    def iter_bands(
+        self, data: Batch, names: Collection[str], rank: int | None = None, most_positions: int | None = None
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Bands of a graph, one at a time (n × width).
+
+        Args:
+            data: the graph.
+            names: which bands.
+            rank: columns that represent the features; all if not given.
+            most_positions: columns of positions, at most.
+        """
         n, device = data.num_nodes, data.graph.device
-        z, log_size = torch.zeros(n, 0, device=device), torch.zeros(n, device=device)
+        z = learned = torch.zeros(n, 0, device=device)
+        log_size = torch.zeros(n, device=device)
         if self.inputs and any(name in FROM_FEATURES for name in names):
-            directions = self.directions[:, :rank]
-            z = (self.scaling(data.x) @ directions).sub_(self.feature_mean @ directions)
+            z = self._project(data)
+            if LEARNED in names:
+                learned = z @ self.learned_map[:, :rank]
+            z = z[:, :rank]
             log_size = self.scaling.log_size(data.x)
-        inputs = self.learned.inputs if LEARNED in names else []
-        angles: Tensor | None = None
-        for name, band in iter_bands(z, log_size, self.frequencies[:rank], data.graph, {*names, *inputs}):
+        positions = min(num_positions(n), most_positions or n)
+        for name, band in iter_bands(z, learned, log_size, self.frequencies[:rank], data.graph, names, positions):
             if name == "roles":
                 if not bool(self.role_map.any()):  # the first roles that are computed decide
                     self.role_map.copy_(flattening(band))
                 band = band @ self.role_map
-            if name in inputs:
-                part = self.learned.angles(name, band)
-                angles = part if angles is None else angles.add_(part)
-            if name in names:
-                yield name, band
-        if angles is not None:
-            yield LEARNED, self.learned(angles)
-
-    def _judged_bands(self, task: HiddenTask, names: Sequence[str]) -> Iterator[tuple[str, Tensor]]:
-        return self.iter_bands(task.visible, [name for name in names if name != LEARNED], JUDGED_RANK)
+            yield name, band
 
     def _judge(self, data: Batch, names: list[str], seed: int) -> Choice:
         """Learn the scales at which the bands of a part of the graph explain the hidden part."""
         features, groups = None, None
         if any(name in FROM_FEATURES for name in names):
             features, groups = self.scaling(data.x), column_groups(data)
-        rows, repeats = self.settings.judge_rows, self.settings.judge_repeats
-        tasks = [hide(data, features, groups, rows, seed + repeat) for repeat in range(repeats)]
         scales: list[dict[str, float]] = []
         shares: list[dict[str, float]] = []
         errors: list[dict[str, float]] = []
-        gain: float | None = None
-        for index, task in enumerate(tasks):
-            # The learned part is fitted in the first draw, and judged in the last at rows that it was not fitted to.
-            # It explains hidden columns: if there are too few to hide some, there is nothing to learn from.
-            fitted = index == 0 and task.visible_columns is not None and LEARNED in names
-            extra = _other_rows(tasks[-1].rows, data.num_nodes, seed) if fitted else task.rows[:0]
-            chosen, count = torch.cat([task.rows, extra]), len(task.rows)
-            bands = {name: band[chosen] for name, band in self._judged_bands(task, names)}
-            judged = {name: band[:count] for name, band in bands.items() if varies(band[:count])}
+        for repeat in range(self.settings.judge_repeats):
+            task = hide(data, features, groups, self.settings.judge_rows, seed + repeat)
+            bands = self.iter_bands(task.visible, names, JUDGED_RANK, JUDGED_POSITIONS)
+            judged = {name: band[task.rows] for name, band in bands}
+            judged = {name: band for name, band in judged.items() if varies(band)}
             if not task.targets or not judged:
                 continue
             learned = self._learn(judged, task)
-            if fitted and features is not None:
-                others = {name: band[count:] for name, band in bands.items()}
-                self._fit_learned(task, features, extra, others, dict(zip(judged, learned.scales, strict=True)))
-            if index == repeats - 1 and self.learned.inputs:
-                angles = torch.stack([self.learned.angles(name, bands[name][:count]) for name in self.learned.inputs])
-                with_learned = self._learn({**judged, LEARNED: self.learned(angles.sum(0))}, task)
-                gain = with_learned.score - learned.score
-                if gain > LEAST_GAIN:
-                    judged, learned = {**judged, LEARNED: angles[0]}, with_learned
             scales.append(dict(zip(judged, learned.scales, strict=True)))
             shares.append(dict(zip(task.targets, learned.shares, strict=True)))
             errors.append(dict(zip(task.targets, learned.stderrs, strict=True)))
-        return _choice(names, scales, shares, errors, gain, 0 if groups is None else int(groups.max()) + 1)
+        return _choice(names, scales, shares, errors, 0 if groups is None else int(groups.max()) + 1)
 
     def _learn(self, bands: dict[str, Tensor], task: HiddenTask) -> LearnedScales:
         weights = [TARGETS[name] for name in task.targets]
@@ -265,25 +263,11 @@ class BandMethod(Method):
             list(bands.values()), list(task.targets.values()), weights, self.settings.judge_block
         )
 
-    def _fit_learned(
-        self,
-        task: HiddenTask,
-        features: NodeFeatures,
-        rows: Tensor,
-        bands: dict[str, Tensor],
-        scales: dict[str, float],
-    ) -> bool:
-        """Fit the learned part to rows of the bands, if there are enough; say whether it was."""
-        if len(rows) < LEAST_ROWS:
-            return False
-        target = hidden_targets(task, features, rows, self._seed)
-        self.learned.fit(bands, scales, target, torch.Generator(rows.device).manual_seed(self._seed))
-        return bool(self.learned.inputs)
-
     @torch.no_grad()
     def finish(self, data: Batch) -> Tensor:
         """Choose the scales, find the final components of the bands at these scales, and return the embeddings."""
         self.choice = self._choose(data)
+        self.graph_print.copy_(_graph_print(data))
         dim = self.settings.dim
         scales = {name: scale for name, scale in self.choice.scales.items() if scale}
         rows, factors, columns = [], [], []
@@ -294,8 +278,9 @@ class BandMethod(Method):
             factor = scales[name] / float(variance.sum()) ** 0.5
             # Columns of little variance hardly change the leading components: the rest of the work is for 2 × dim.
             largest = variance.argsort(descending=True)[: 2 * dim]
-            self.center[self.slices[name]] = mean
-            rows.append(largest + self.slices[name].start)
+            start = self.slices[name].start
+            self.center[start : start + len(mean)] = mean
+            rows.append(largest + start)
             factors.append(torch.full_like(mean[largest], factor))
             columns.append((band[:, largest] - mean[largest]) * factor)
         self.rotation.zero_()
@@ -318,15 +303,25 @@ class BandMethod(Method):
 
     @torch.no_grad()
     def embed(self, data: Batch) -> Tensor:
-        """The embeddings of all nodes of a graph. Positions in another graph mean nothing in this one: they are 0."""
+        """The embeddings of all nodes of a graph. Positions in another graph mean nothing here: they are left out."""
         if not self.fitted:
             raise RuntimeError("BandMethod: not fitted; call finish(data) with the training graph first")
         out = torch.zeros(data.num_nodes, self.width, device=data.graph.device)
         names = [name for name, part in self.slices.items() if bool(self.rotation[part].any())]
+        if not torch.equal(self.graph_print, _graph_print(data)):
+            names = [name for name in names if name != "positions"]
         for name, band in self.iter_bands(data, names):
-            part = self.slices[name]
+            start = self.slices[name].start
+            part = slice(start, start + band.shape[1])  # a small graph has fewer positions
             out.addmm_(band - self.center[part], self.rotation[part, : self.width])
         return out
+
+
+def _graph_print(data: Batch) -> Tensor:
+    """A fingerprint of the edges, as 8 bytes."""
+    adjacency = data.graph.adjacency
+    parts = [adjacency.crow_indices(), adjacency.col_indices(), adjacency.values()]
+    return torch.tensor(list(bytes.fromhex(store.fingerprint(*parts))), dtype=torch.uint8, device=data.x.device)
 
 
 def _choice(
@@ -334,30 +329,29 @@ def _choice(
     scales: Sequence[dict[str, float]],
     shares: Sequence[dict[str, float]],
     errors: Sequence[dict[str, float]],
-    gain: float | None,
     groups: int,
 ) -> Choice:
     """The choice from the scales and shares of several draws."""
     explained, stderr = mean_of(shares), mean_of(errors)
-    certain = {name for name, share in explained.items() if share > STANDARD_ERRORS * stderr[name]}
-    if not certain:
-        return Choice({name: float(name != LEARNED) for name in names}, explained, False, groups, gain)
-    mean = dict.fromkeys(names, 0.0) | mean_of(scales)
-    if LEARNED in names:
-        mean[LEARNED] = scales[-1].get(LEARNED, 0.0)  # it is tried in the last draw only
+    if not any(share > max(STANDARD_ERRORS * stderr[name], LEAST_SHARE) for name, share in explained.items()):
+        return Choice({name: PRIOR[name] for name in names}, explained, False, groups)
+    return Choice(final_scales(dict.fromkeys(names, 0.0) | mean_of(scales)), explained, True, groups)
+
+
+def final_scales(judged: dict[str, float]) -> dict[str, float]:
+    r"""The scales of the bands from those that the judge found; the largest is 1.
+
+    The judge sees a few hundred nodes and a part of the graph, so its scales :math:`s_k` are noisy. The final ones are
+    the geometric mean of these and of :data:`girl.graph.bands.PRIOR`, :math:`\sqrt{p_ks_k}`: a scale that is wrong by a
+    factor of four is then wrong by a factor of two.
+    """
+    largest = max(judged.values())
+    kept = {name: scale for name, scale in judged.items() if scale >= LEAST_SCALE * largest}
+    if kept.get(LEARNED, 0.0) < judged.get(UNLEARNED, 0.0):
+        kept.pop(LEARNED, None)
+    mean = {name: (PRIOR[name] * scale) ** 0.5 for name, scale in kept.items()}
     largest = max(mean.values())
-    kept = {name: round(s / largest, 4) if s >= LEAST_SCALE * largest else 0.0 for name, s in mean.items()}
-    if "columns" in certain and "own" in kept:
-        kept["own"] = max(kept["own"], LEAST_OWN)
-    return Choice(kept, explained, True, groups, gain)
-
-
-def _other_rows(rows: Tensor, n: int, seed: int) -> Tensor:
-    """Rows, at random, that are not among ``rows``."""
-    mask = torch.ones(n, dtype=torch.bool)
-    mask[rows.cpu()] = False
-    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
-    return order[mask[order]][:MAX_ROWS].to(rows.device)
+    return {name: round(mean.get(name, 0.0) / largest, 4) for name in judged}
 
 
 def check_no_layers(encoder: EncoderSettings) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from girl.graph.bands import BANDS
+from girl.graph.bands import BANDS, LEARNED, UNLEARNED
 from girl.graph.hidden import MIN_GROUPS, TARGET_TEXT
 from girl.graph.set_bands import SET_BANDS, SET_TARGET_TEXT
 
-#: Bands by what they are made from; the kind with the largest scale describes the graph.
+#: Bands by what they are made from; the kind with the largest scales describes the graph. The learned band is smoothed,
+#: but is counted where it belongs: with a node's own features if these have larger scales than smoothed ones.
 SMOOTHED = ("near", "mid", "far", "mean", "distribution")
 OWN = ("own", "size", "contrast")
+PLACE = ("positions", "roles")
 #: What it says about a set of graphs that a band has the largest scale, by its name without the number of steps.
 SET_HEADLINES = {
     "size": "graphs of a size resemble each other, so numbers of nodes and edges count most",
@@ -31,11 +34,9 @@ class Choice:
     explained: dict[str, float]
     """The share of each hidden part that the bands explain together: see :data:`girl.graph.hidden.TARGETS`."""
     judged: bool
-    """Whether the hidden parts could be explained at all. If not, all scales are 1."""
+    """Whether the hidden parts could be explained at all. If not, bands have the scales that suit most graphs."""
     groups: int
     """Groups of feature columns; with fewer than 8, columns are not hidden."""
-    gain: float | None = None
-    """By how much the learned part raised the judge's score; None if it was not tried."""
     unit: Literal["node", "graph"] = "node"
     """What a row of the embedding represents: a node of one graph, or a graph of a set."""
 
@@ -60,18 +61,25 @@ class Choice:
         if not self.explained:
             return "the scales of the bands were given" if self.judged else "there was nothing to judge the bands by"
         if not self.judged:
-            hidden = "columns or edges" if self.unit == "node" else "regions"
-            return f"nothing explains hidden {hidden}, so the bands cannot be judged: all count alike"
-        largest = next(iter(self.used))
+            if self.unit == "graph":
+                return "nothing explains hidden regions, so the bands cannot be judged: all count alike"
+            return "nothing explains hidden columns or edges, so the bands have the scales that suit most graphs"
         if self.unit == "graph":
-            return f"{SET_HEADLINES[largest.rstrip('0123456789')]}"
-        if largest in SMOOTHED:
+            return SET_HEADLINES[next(iter(self.used)).rstrip("0123456789")]
+        smoothed, own, place = (self._weight(names) for names in (SMOOTHED, OWN, PLACE))
+        learned = self._weight([LEARNED])
+        smoothed, own = (smoothed + learned, own) if smoothed >= own else (smoothed, own + learned)
+        if smoothed >= max(own, place):
             return "neighbours resemble each other, so smoothed features count most"
-        if largest in OWN:
+        if own >= place:
             return "neighbours say little about a node, so its own features count most"
         if any(name in self.scales for name in OWN):
             return "a node's place in the graph says more than features, so positions and roles count most"
         return "it has no features, so a node is described by its place in the graph"
+
+    def _weight(self, names: Iterable[str]) -> float:
+        """How much some bands count in squared distances."""
+        return sum(self.scales.get(name, 0.0) ** 2 for name in names)
 
     def lines(self) -> list[str]:
         """The choice in at most three lines."""
@@ -82,10 +90,9 @@ class Choice:
             note = f" ({self.groups} columns are too few to hide some)" if few else ""
             lines.append(f"explained without labels: {_listed(shares)}{note}")
         bands = ", ".join(f"{name} {scale:.2f}" for name, scale in self.used.items())
-        left_out = [
-            f"{name} (adds too little)" if name == "learned" and self.gain is not None else name
-            for name in self.left_out
-        ]
+        left_out = self.left_out
+        if self.judged and LEARNED in left_out:
+            left_out[left_out.index(LEARNED)] = f"{LEARNED} (no better than {UNLEARNED})"
         dropped = f"; left out: {', '.join(left_out)}" if left_out else ""
         lines.append(f"bands: {bands}{dropped}")
         return lines
