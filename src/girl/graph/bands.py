@@ -38,13 +38,13 @@ FROM_FEATURES = tuple(name for name in BANDS if name not in ("positions", "roles
 LEARNED, UNLEARNED = "learned", "mid"
 #: The scale of each band before the judge has seen the graph: smoothed features and positions count most.
 PRIOR = {
-    "own": 0.5,
+    "own": 0.7,
     "size": 0.1,
     "near": 1.0,
     "mid": 1.0,
     "far": 0.5,
     "mean": 0.35,
-    "contrast": 0.25,
+    "contrast": 0.5,
     "distribution": 0.2,
     "positions": 0.7,
     "roles": 0.25,
