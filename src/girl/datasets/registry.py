@@ -83,10 +83,33 @@ def _tu(name: str, description: str, graphs: int, nodes: int, edges: int, featur
     )  # fmt: skip
 
 
-_AIRPORTS = Entry(
-    "usa-airports", "airports", "airports with a flight between them, by activity; features are one-hot ids",
-    1_190, 13_599, 1_190, 4, _RANDOM_MANY, folder="usa/raw", files=("usa-airports.edgelist", "labels-usa-airports.txt"),
-)  # fmt: skip
+def _airports(name: str, nodes: int, edges: int) -> Entry:
+    return Entry(
+        f"{name}-airports", "airports", "airports with a flight between them, by activity; features are one-hot ids",
+        nodes, edges, nodes, 4, _RANDOM_MANY,
+        folder=f"{name}/raw",
+        files=(f"{name}-airports.edgelist", f"labels-{name}-airports.txt"),
+    )  # fmt: skip
+
+
+def _webkb(name: str, edges: int, nodes: int = 183) -> Entry:
+    return Entry(
+        name, "webkb", "web pages of a university", nodes, edges, 1_703, 5, _GEOM,
+        folder=f"{name}/raw",
+        files=(*_WEB, *(f"{name}_{split}" for split in _SPLITS)),
+    )  # fmt: skip
+
+
+def _college(name: str, nodes: int, edges: int, features: int) -> Entry:
+    return Entry(
+        name, "facebook", "friends at a college, by gender; their profiles, one-hot", nodes, edges, features, 2,
+        ("random-60-20-20",),
+        folder=f"{name}/raw",
+        files=("data.mat",),
+    )  # fmt: skip
+
+
+_USA = _airports("usa", 1_190, 13_599)
 
 _ENTRIES = (
     _planetoid("Cora", 2_708, 10_556, 1_433, 7, _CITATION),
@@ -115,19 +138,27 @@ _ENTRIES = (
           folder="ogbn_arxiv", files=_ogb_files("time"), stand_in=True),
     Entry("ogbn-products", "ogb", "products bought together, split by sales", 2_449_029, 123_718_280, 100, 47, ("ogb",),
           folder="ogbn_products", files=_ogb_files("sales_ranking"), stand_in=True),
-    Entry("texas", "webkb", "web pages of a university", 183, 325, 1_703, 5, _GEOM, folder="texas/raw",
-          files=(*_WEB, *(f"texas_{split}" for split in _SPLITS))),
+    _webkb("texas", 325),
+    _webkb("cornell", 298),
+    _webkb("wisconsin", 515, 251),
     Entry("actor", "actor", "actors on the same page, its keywords", 7_600, 30_019, 932, 5, _GEOM, folder="Actor/raw",
           files=(*_WEB, *(f"film_{split}" for split in _SPLITS))),
     Entry("minesweeper", "heterophilous", "cells of a grid, mine or not; numbers of mines nearby, half unknown",
           10_000, 78_804, 7, 2, ("official",), folder="minesweeper/raw", files=("minesweeper.npz",), metric="AUC"),
     Entry("squirrel-filtered", "heterophilous", "linked articles, by traffic, without duplicates; their nouns",
           2_223, 93_996, 2_089, 5, ("official",), folder="squirrel_filtered/raw", files=("squirrel_filtered.npz",)),
-    Entry("amherst41", "facebook", "friends at a college, by gender; their profiles, one-hot", 2_235, 181_908,
-          1_193, 2, ("random-60-20-20",), folder="amherst41/raw", files=("data.mat",)),
-    _AIRPORTS,
-    replace(_AIRPORTS, name="usa-airports-structural", features=41, description="the same graph; features are degrees, "
+    Entry("chameleon-filtered", "heterophilous", "linked articles, by traffic, without duplicates; their nouns",
+          890, 17_708, 2_325, 5, ("official",), folder="chameleon_filtered/raw", files=("chameleon_filtered.npz",)),
+    Entry("tolokers", "heterophilous", "people who did the same tasks, banned or not; how they work", 11_758, 1_038_000,
+          10, 2, ("official",), folder="tolokers/raw", files=("tolokers.npz",), metric="AUC"),
+    _college("amherst41", 2_235, 181_908, 1_193),
+    _college("reed98", 962, 37_624, 745),
+    _college("johnshopkins55", 5_180, 373_172, 2_406),
+    _USA,
+    replace(_USA, name="usa-airports-structural", features=41, description="the same graph; features are degrees, "
             "return probabilities and eigenvectors, without labels"),
+    _airports("brazil", 131, 1_074),
+    _airports("europe", 399, 5_995),
     _tu("NCI1", "molecules, active against cancer or not, by their atoms", 4_110, 122_747, 265_506, 37),
     _tu("PROTEINS", "proteins, enzymes or not, by their secondary structure", 1_113, 43_471, 162_088, 3),
     _tu("DD", "proteins, enzymes or not, by their amino acids", 1_178, 334_925, 1_686_092, 89),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Any
 
 from girl.evaluation.controls import CONTROLS
 from girl.evaluation.metrics import Summary
 from girl.graph.bands import BANDS
-from girl.lab.default import DEFAULT_PROTOCOLS, Default
+from girl.lab.default import DEFAULT_PROTOCOLS, OTHER_PROTOCOLS, Default
 from girl.lab.markdown import markdown_list, markdown_table, not_computed
 from girl.lab.scores import MethodScores, Scores, bold_best, is_gain, number_range
 
@@ -19,10 +19,12 @@ COLUMNS = ("default", *CONTROLS, "untrained")
 CONCATENATED = "concatenated"
 
 
-def rows_of(scores: Scores, width: int) -> list[tuple[str, str, dict[str, Summary]]]:
+def rows_of(
+    scores: Scores, width: int, protocols_of: Mapping[str, Sequence[str]] = DEFAULT_PROTOCOLS
+) -> list[tuple[str, str, dict[str, Summary]]]:
     """Dataset, protocol and the scores of each column, where the default has any."""
     rows = []
-    for dataset, protocols in DEFAULT_PROTOCOLS.items():
+    for dataset, protocols in protocols_of.items():
         for protocol in protocols:
             every = {name: scores.summary(dataset, protocol, f"{name} {width}") for name in COLUMNS}
             summaries = {name: summary for name, summary in every.items() if summary is not None}
@@ -31,13 +33,19 @@ def rows_of(scores: Scores, width: int) -> list[tuple[str, str, dict[str, Summar
     return rows
 
 
-def table_default(scores: Scores, width: int) -> str:
+def table_default(scores: Scores, width: int, protocols_of: Mapping[str, Sequence[str]] = DEFAULT_PROTOCOLS) -> str:
     """Test scores, mean ± standard deviation; the best of a row in bold."""
     body = [
         [f"{scores.title(dataset)}, `{protocol}`", *bold_best([summaries.get(name) for name in COLUMNS])]
-        for dataset, protocol, summaries in rows_of(scores, width)
+        for dataset, protocol, summaries in rows_of(scores, width, protocols_of)
     ]
-    return markdown_table([f"{width} columns", *COLUMNS], body) if body else not_computed(Default().command)
+    return markdown_table([f"{width} columns", *COLUMNS], body) if body else not_computed(_command(protocols_of))
+
+
+def _command(protocols_of: Mapping[str, Sequence[str]]) -> str:
+    """The command that computes a table."""
+    other = protocols_of is OTHER_PROTOCOLS
+    return f"{Default().command} --datasets {' '.join(protocols_of)}" if other else Default().command
 
 
 def facts(scores: Scores, width: int) -> str:
@@ -109,7 +117,7 @@ def table_peers(scores: Scores, nodes: MethodScores) -> str:
 def table_choices(results: Sequence[dict[str, Any]], scores: Scores) -> str:
     """The mean scale of each band on each graph, and what was explained."""
     body = []
-    for dataset in DEFAULT_PROTOCOLS:
+    for dataset in (*DEFAULT_PROTOCOLS, *OTHER_PROTOCOLS):
         chosen = [r["choices"] for r in results if r["dataset"] == dataset and r["method"] == "default 256"]
         if not chosen:
             continue
@@ -133,6 +141,7 @@ def render(results: Sequence[dict[str, Any]], nodes: MethodScores) -> dict[str, 
     return {
         **{f"default_{width}": table_default(scores, width) for width in (256, 512)},
         **{f"default_facts_{width}": facts(scores, width) for width in (256, 512)},
+        "default_other": table_default(scores, 256, OTHER_PROTOCOLS),
         "default_choices": table_choices(results, scores),
         "default_peers": table_peers(scores, nodes),
     }
