@@ -147,7 +147,7 @@ def test_tiny_graphs_have_embeddings(n):
     data = Batch(NodeFeatures.from_tensor(torch.randn(n, 3)), Graph.from_edges(edges, n))
     method, z = embedded(data, dim=4)
     assert len(z) == n
-    assert 1 <= z.shape[1] <= 4
+    assert 1 <= z.shape[1] <= max(n - 1, 1)
     assert z.isfinite().all()
     torch.testing.assert_close(method.embed(data), z, atol=1e-4, rtol=1e-3)
 

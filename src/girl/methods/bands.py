@@ -292,7 +292,8 @@ class BandMethod(Method):
         largest = joined.square().sum(0).argsort(descending=True)[: 2 * dim].sort().values
         joined = joined[:, largest]
         values, vectors = torch.linalg.eigh((joined.T @ joined).double())
-        values, vectors = values.flip(0)[:dim], vectors.flip(1)[:, :dim]
+        rank = min(dim, max(data.num_nodes - 1, 1))  # n centred rows have n - 1 directions; the rest is rounding
+        values, vectors = values.flip(0)[:rank], vectors.flip(1)[:, :rank]
         large = values > SMALLEST * values[0]
         values, vectors = values[large], vectors[:, large]
         weights = (values / values[0]) ** ((self.settings.sharpen - 1) / 2)
