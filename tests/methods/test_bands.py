@@ -107,6 +107,18 @@ def test_positions_of_another_graph_are_left_out():
     assert torch.equal(method.embed(other), method.embed(moved))
 
 
+def test_the_learned_band_is_left_out_where_neighbours_share_nothing():
+    """With fewer nodes than columns, a map that has seen the hidden columns could explain them by heart."""
+    generator = torch.Generator().manual_seed(3)
+    n, d = 160, 300
+    group = torch.arange(n) % 4
+    x = torch.randn(4, d, generator=generator)[group] + 2 * torch.randn(n, d, generator=generator)
+    data = Batch(NodeFeatures.from_tensor(x), Graph.from_edges(torch.randint(n, (2, 2 * n), generator=generator), n))
+    choice = embedded(data, dim=32)[0].choice
+    assert choice.scales["learned"] < choice.scales["own"]
+    assert "its own features count most" in choice.headline
+
+
 def test_final_scales_lie_between_the_judged_and_the_usual_ones():
     judged = dict.fromkeys(BANDS, 0.0) | {"own": 1.0, "near": 0.25, "size": 0.001, "mid": 0.2, "learned": 0.1}
     final = final_scales(judged)

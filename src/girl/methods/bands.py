@@ -201,21 +201,32 @@ class BandMethod(Method):
         noise = torch.randn(self.frequencies.shape, generator=generator, device=generator.device)
         self.frequencies.copy_(noise * (2 / distance.clamp(min=CONSTANT)).sqrt())
         if LEARNED in self.settings.bands:
-            smoothed = propagate(data.graph.gcn, z, TELEPORTS[UNLEARNED], STEPS)
-            self.learned_map.copy_(shared_directions(z, smoothed))
+            self.learned_map.copy_(self._fit_learned(data))
+
+    def _fit_learned(self, data: Batch) -> Tensor:
+        """The map of the learned band (rank × rank), from a graph or its visible part."""
+        z = self._project(data)
+        z -= z.mean(0)
+        return shared_directions(z, propagate(data.graph.gcn, z, TELEPORTS[UNLEARNED], STEPS))
 
     def _project(self, data: Batch) -> Tensor:
         """The features in the directions that represent them, centred (n × rank)."""
         return (self.scaling(data.x) @ self.directions).sub_(self.feature_mean @ self.directions)
 
     def iter_bands(
-        self, data: Batch, names: Collection[str], rank: int | None = None, most_positions: int | None = None
+        self,
+        data: Batch,
+        names: Collection[str],
+        learned_map: Tensor | None = None,
+        rank: int | None = None,
+        most_positions: int | None = None,
     ) -> Iterator[tuple[str, Tensor]]:
         """Bands of a graph, one at a time (n × width).
 
         Args:
             data: the graph.
             names: which bands.
+            learned_map: of the learned band; that of the training graph if not given.
             rank: columns that represent the features; all if not given.
             most_positions: columns of positions, at most.
         """
@@ -225,7 +236,7 @@ class BandMethod(Method):
         if self.inputs and any(name in FROM_FEATURES for name in names):
             z = self._project(data)
             if LEARNED in names:
-                learned = z @ self.learned_map[:, :rank]
+                learned = z @ (self.learned_map if learned_map is None else learned_map)[:, :rank]
             z = z[:, :rank]
             log_size = self.scaling.log_size(data.x)
         positions = min(num_positions(n), most_positions or n)
@@ -246,7 +257,9 @@ class BandMethod(Method):
         errors: list[dict[str, float]] = []
         for repeat in range(self.settings.judge_repeats):
             task = hide(data, features, groups, self.settings.judge_rows, seed + repeat)
-            bands = self.iter_bands(task.visible, names, JUDGED_RANK, JUDGED_POSITIONS)
+            # A map of the complete graph has seen what is hidden: on a small graph it would explain it by heart.
+            learned_map = self._fit_learned(task.visible) if LEARNED in names else None
+            bands = self.iter_bands(task.visible, names, learned_map, JUDGED_RANK, JUDGED_POSITIONS)
             judged = {name: band[task.rows] for name, band in bands}
             judged = {name: band for name, band in judged.items() if varies(band)}
             if not task.targets or not judged:
