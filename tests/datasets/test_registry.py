@@ -33,6 +33,6 @@ def test_every_dataset_has_protocols_and_all_but_the_digits_have_files():
         assert bool(entry.splits_files) == bool(entry.splits_folder)
 
 
-def test_minesweeper_alone_is_scored_by_auc():
-    assert [entry.name for entry in DATASETS.values() if entry.metric != "accuracy"] == ["minesweeper"]
+def test_two_unequal_classes_are_scored_by_auc():
+    assert [entry.name for entry in DATASETS.values() if entry.metric != "accuracy"] == ["minesweeper", "tolokers"]
     assert all(entry.classes == 2 and not entry.multilabel for entry in DATASETS.values() if entry.metric == "AUC")

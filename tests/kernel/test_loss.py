@@ -74,7 +74,9 @@ def test_gradient_equals_finite_differences_where_k_is_deficient(case, features,
     # A column of ones, explained almost fully, and a column of zeros.
     y = torch.cat([normal(16, 2, seed=1), torch.ones(16, 1), torch.zeros(16, 1)], 1).double()
     loss = loss_of(1.3, features, smoother, residual, strength={"projection": 1e-3}.get(smoother))
-    assert gradient_matches(loss, x, y, rtol=2e-3, atol=1e-5, entries=case != "one-hot")
+    # Where a column is explained almost fully, rounding of the differences is up to 3e-5, and differs between CPUs; the
+    # gradient is about 10.
+    assert gradient_matches(loss, x, y, rtol=2e-3, atol=1e-4, entries=case != "one-hot")
 
 
 @pytest.mark.parametrize("residual", RESIDUALS)
