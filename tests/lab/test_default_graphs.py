@@ -14,8 +14,8 @@ def test_every_method_has_a_cell_and_only_the_default_is_the_default():
 
 
 @pytest.mark.slow
-def test_cells_have_scores_on_the_same_ten_folds():
-    experiment = DefaultGraphs()
+def test_cells_have_scores_on_the_same_ten_folds(mirror, cache):
+    experiment = DefaultGraphs(data_root=cache, mirror=mirror)
     recipes = experiment.recipes("mutag", 1)
     made = {
         name: experiment.compute(Cell("mutag", name, 1, None if recipes[name] is None else recipes[name].to_dict()))
