@@ -2,7 +2,7 @@ r"""The learned band of a graph: the directions in which features agree with tho
 
 Some features say what a node is about, and its neighbours share them; others are accidents of this one node. A smoothed
 representation should be made of the first kind. Which these are is learned from the graph, without labels, in closed
-form: it is the linear encoder that explains the features around a node best.
+form: a canonical correlation analysis of the features of a node and of those around it.
 """
 
 from __future__ import annotations
